@@ -1,0 +1,92 @@
+//! What models saw of texts, and which pairs they can't tell apart: a section of the report.
+
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use cleanhit_eval::Cases;
+use cleanhit_io::Benchmark;
+
+use crate::{
+    cards::{Cut, Notes},
+    tables::{Format, Table},
+};
+
+/// One method's counts, pool by pool.
+pub(crate) type Ledger = (String, BTreeMap<String, Notes>);
+
+/// The section; empty if no method has a model.
+pub(crate) fn markdown(bench: &Benchmark, cases: &Cases, ledgers: &[Ledger]) -> String {
+    if ledgers.iter().all(|(_, notes)| notes.values().all(|notes| notes.models.is_empty())) {
+        return String::new();
+    }
+    let mut table = Table::new(
+        2,
+        [
+            "method",
+            "model",
+            "candidates cut",
+            "queries cut",
+            "pairs cut",
+            "tokens lost",
+            "queries whose pair looks the same",
+        ],
+    );
+    for (method, notes) in ledgers {
+        let mut models: BTreeMap<&str, [Option<Cut>; 3]> = BTreeMap::new();
+        for truncated in notes.values().flat_map(|notes| &notes.truncation) {
+            let sums = models.entry(&truncated.model).or_default();
+            let counts = [truncated.documents, truncated.queries, truncated.pairs];
+            for (sum, count) in sums.iter_mut().zip(counts) {
+                *sum = match (*sum, count) {
+                    (Some(a), Some(b)) => Some(a.plus(b)),
+                    (a, b) => a.or(b),
+                };
+            }
+        }
+        for (model, counts) in models {
+            let shown = |cut: Option<Cut>| match cut {
+                Some(cut) => format!("{} of {}", cut.cut, cut.texts),
+                None => "–".to_owned(),
+            };
+            let tokens: u64 = counts.iter().flatten().map(|cut| cut.tokens).sum();
+            let lost: u64 = counts.iter().flatten().map(|cut| cut.tokens_lost).sum();
+            let [documents, queries, pairs] = counts;
+            // A reranker and a fusion see a pair by other means too.
+            let same = match documents.is_some() && notes.values().all(|n| n.models.len() == 1) {
+                true => unseen(bench, cases, notes).to_string(),
+                false => "–".to_owned(),
+            };
+            table.row([
+                method.clone(),
+                model.to_owned(),
+                shown(documents),
+                shown(queries),
+                shown(pairs),
+                format!("{lost} of {tokens}"),
+                same,
+            ]);
+        }
+    }
+    let mut text = String::new();
+    let _ = write!(text, "\n## What models saw\n\n{}", table.render(Format::Markdown));
+    text.push_str(
+        "\nA pair looks the same if the helpful skill and its sibling have one vector, because they \
+         differ only beyond what the model reads.\n",
+    );
+    text
+}
+
+/// Counted queries whose helpful skill and sibling have the same vector.
+fn unseen(bench: &Benchmark, cases: &Cases, notes: &BTreeMap<String, Notes>) -> usize {
+    let counted = cases.iter().filter(|case| case.counted);
+    counted
+        .filter(|case| {
+            let pool = &bench.pools[case.pool].pool;
+            let groups = notes.get(pool.name()).map(|notes| notes.alike.as_slice());
+            let [helpful, sibling] = [case.helpful, case.sibling].map(|doc| pool.id(doc).as_str());
+            let both = |group: &Vec<String>| {
+                group.iter().any(|id| id == helpful) && group.iter().any(|id| id == sibling)
+            };
+            groups.unwrap_or_default().iter().any(both)
+        })
+        .count()
+}

@@ -1,0 +1,112 @@
+//! Real weights that packages ship, against what the reference computes of them.
+//!
+//! Looked for in `$CLEANHIT_MODELS`, by default `cleanhit-models` in the user's cache folder.
+
+use std::path::PathBuf;
+
+use cleanhit_core::{EmbeddingModel, Embeddings, Role};
+use cleanhit_neural::{
+    Architecture, Device, Dtype, Embedder, EmbedderSpec, PaddingSide, Pooling, Prompts,
+};
+use safetensors::SafeTensors;
+
+use crate::support::{close, golden, refs, texts};
+
+/// The folder of a packaged model; without it the test says so and passes.
+fn packaged(name: &str) -> Option<PathBuf> {
+    let cache = || match std::env::var_os("XDG_CACHE_HOME") {
+        Some(cache) => Some(PathBuf::from(cache)),
+        None => std::env::home_dir().map(|home| home.join(".cache")),
+    };
+    let dir = match std::env::var_os("CLEANHIT_MODELS") {
+        Some(dir) => PathBuf::from(dir),
+        None => cache()?.join("cleanhit-models"),
+    };
+    let dir = dir.join(name);
+    if dir.is_dir() {
+        return Some(dir);
+    }
+    println!("skipped: no {}; `bench/weights.sh` fetches it", dir.display());
+    None
+}
+
+fn minilm(max_tokens: usize) -> EmbedderSpec {
+    EmbedderSpec {
+        architecture: Architecture::Bert,
+        pooling: Pooling::Mean,
+        padding_side: PaddingSide::Right,
+        max_tokens,
+        query_prefix: String::new(),
+        document_prefix: String::new(),
+        prompts: Prompts::Same,
+        normalise: true,
+        dtype: Dtype::F32,
+    }
+}
+
+fn floats(file: &SafeTensors<'_>, name: &str) -> Vec<f32> {
+    let view = file.tensor(name).unwrap();
+    view.data().as_chunks().0.iter().map(|&b| f32::from_le_bytes(b)).collect()
+}
+
+#[test]
+fn minilm_gives_the_references_vectors() {
+    let Some(dir) = packaged("all-minilm-l6-v2") else { return };
+    let bytes = std::fs::read(golden("all-minilm-l6-v2.safetensors")).unwrap();
+    let file = SafeTensors::deserialize(&bytes).unwrap();
+    let all = texts().all;
+    let texts = refs(&all);
+    let cpu = Device::cpu();
+
+    let model = Embedder::open(&dir, &minilm(512), &cpu).unwrap();
+    let lengths = file.tensor("lengths_512").unwrap();
+    let lengths: Vec<i32> =
+        lengths.data().as_chunks().0.iter().map(|&b| i32::from_le_bytes(b)).collect();
+    let ids = file.tensor("ids_512").unwrap();
+    let mut ids = ids.data().as_chunks().0.iter().map(|&b| u32::from(u16::from_le_bytes(b)));
+    let got = model.token_ids(Role::Document, &texts).unwrap();
+    for ((text, got), length) in texts.iter().zip(&got).zip(&lengths) {
+        let wanted: Vec<u32> = ids.by_ref().take(usize::try_from(*length).unwrap()).collect();
+        assert_eq!(got, &wanted, "{text:?}");
+    }
+    let longer: Vec<&str> =
+        texts.iter().zip(&lengths).filter(|(_, n)| 256 < **n).map(|(text, _)| *text).collect();
+    assert!(10 < longer.len());
+    let got = model.embed(Role::Document, &longer).unwrap();
+    close("minilm, 512 tokens", &got, floats(&file, "vectors_512").chunks_exact(384));
+
+    let model = Embedder::open(&dir, &minilm(256), &cpu).unwrap();
+    let fused = model.embed(Role::Document, &texts).unwrap();
+    close("minilm, 256 tokens", &fused, floats(&file, "vectors_256").chunks_exact(384));
+    let tensors = Embedder::open_reference(&dir, &minilm(256)).unwrap();
+    let some: Vec<&str> = texts.iter().copied().step_by(5).collect();
+    let tensors = tensors.embed(Role::Document, &some).unwrap();
+    let fused: Vec<&[f32]> = (0..some.len()).map(|i| fused.row(5 * i)).collect();
+    close("minilm, tensors", &tensors, fused.into_iter());
+}
+
+#[test]
+fn a_vector_of_minilm_does_not_depend_on_its_batch() {
+    let Some(dir) = packaged("all-minilm-l6-v2") else { return };
+    let model = Embedder::open(&dir, &minilm(256), &Device::cpu()).unwrap();
+    let all = texts().all;
+    let some: Vec<&str> = all.iter().map(String::as_str).step_by(9).collect();
+    let together = model.embed(Role::Document, &some).unwrap();
+    for (i, text) in some.iter().enumerate() {
+        let alone = model.embed(Role::Document, &[text]).unwrap();
+        let bits = |v: &Embeddings, i| v.row(i).iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(&alone, 0), bits(&together, i), "{text:?}");
+    }
+}
+
+#[test]
+fn the_packaged_table_gives_the_references_vectors() {
+    let Some(dir) = packaged("tokenlearn-static") else { return };
+    let bytes = std::fs::read(golden("tokenlearn-static.safetensors")).unwrap();
+    let file = SafeTensors::deserialize(&bytes).unwrap();
+    let spec = EmbedderSpec { architecture: Architecture::Static, ..minilm(100_000) };
+    let model = Embedder::open(&dir, &spec, &Device::cpu()).unwrap();
+    let got = model.embed(Role::Document, &refs(&texts().all)).unwrap();
+    let wanted = floats(&file, "vectors");
+    close("tokenlearn", &got, wanted.chunks_exact(wanted.len() / got.len()));
+}
