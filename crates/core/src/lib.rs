@@ -6,6 +6,7 @@
 //!
 //! Architecture invariant: no file is opened here, and no type here has a serial form.
 
+mod chat;
 pub mod contract;
 mod dense;
 mod embedding;
@@ -21,6 +22,7 @@ mod select;
 mod setting;
 mod ties;
 
+pub use chat::{ChatModel, Decoding, Message, Reply, Speaker};
 pub use dense::{Dense, DenseError, InOrder, Products, Similarity, in_order, rank_rows};
 pub use embedding::{EmbeddingError, EmbeddingModel, Embeddings, Role, embed_checked};
 pub use fusion::{Fused, Fusion, Normalize, RoundRobin, Rrf, Weighted};
