@@ -50,8 +50,7 @@ pub(crate) fn markdown(bench: &Benchmark, cases: &Cases, ledgers: &[Ledger]) -> 
             let tokens: u64 = counts.iter().flatten().map(|cut| cut.tokens).sum();
             let lost: u64 = counts.iter().flatten().map(|cut| cut.tokens_lost).sum();
             let [documents, queries, pairs] = counts;
-            // A reranker and a fusion see a pair by other means too.
-            let same = match documents.is_some() && notes.values().all(|n| n.models.len() == 1) {
+            let same = match documents.is_some() && notes.values().all(vectors_alone) {
                 true => unseen(bench, cases, notes).to_string(),
                 false => "–".to_owned(),
             };
@@ -73,6 +72,12 @@ pub(crate) fn markdown(bench: &Benchmark, cases: &Cases, ledgers: &[Ledger]) -> 
          differ only beyond what the model reads.\n",
     );
     text
+}
+
+/// Whether a method knows texts by one model's vectors only. A reranker and SkillSight see a pair by
+/// other means too, and so does a fusion with words.
+fn vectors_alone(notes: &Notes) -> bool {
+    notes.models.len() == 1 && notes.vocabulary.is_none() && notes.calibration.is_none()
 }
 
 /// Counted queries whose helpful skill and sibling have the same vector.

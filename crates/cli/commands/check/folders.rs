@@ -9,12 +9,13 @@ use cleanhit_eval::{
 use cleanhit_io::{Benchmark, InputError, is_there, read_ranks, read_regular};
 
 use super::{
-    Findings, remade,
+    Findings,
+    remade::{self, Remade},
     whole::{self, Whole},
 };
 use crate::{
-    Registry, bundled::DEFAULT_BENCH, folder::MethodFolder, locate, method::Ranked, receipt,
-    receipt::Receipt, results, ui::Ui,
+    Registry, bundled::DEFAULT_BENCH, folder::MethodFolder, locate, receipt, receipt::Receipt,
+    results, ui::Ui,
 };
 
 /// What every folder is checked against.
@@ -31,7 +32,7 @@ pub(super) struct Sound {
     pub(super) submission: Submission,
     pub(super) receipt: Option<Receipt>,
     /// What its method gave when it was run again.
-    pub(super) ranked: Option<Ranked>,
+    pub(super) remade: Remade,
 }
 
 impl Sound {
@@ -159,7 +160,7 @@ impl Against<'_> {
                 "metrics computed again"
             }
         };
-        let ranked = remade::check(self, &folder, made_here, &mut errors, found);
+        let remade = remade::check(self, &folder, made_here, &mut errors, found);
         let id = &sound.as_ref().map_or(&*name, |submission| &submission.card.method_id);
         if made_here && path != top && *id != name {
             let error = InputError::new(path.display(), format!("is the folder of method `{id}`"));
@@ -169,12 +170,13 @@ impl Against<'_> {
             found.add(errors);
             return None;
         }
-        match &ranked {
-            Some(_) => found.held(path, "ranks made again, byte for byte"),
-            None => found.held(path, how),
+        match &remade {
+            Remade::Same(_) => found.held(path, "ranks made again, byte for byte"),
+            Remade::Near => found.held(path, "ranks made again, but for rounding"),
+            Remade::Not => found.held(path, how),
         }
         let receipt = folder.receipt.map(|(receipt, _)| receipt);
-        Some(Sound { submission: sound?, receipt, ranked })
+        Some(Sound { submission: sound?, receipt, remade })
     }
 
     fn ranks_alone(

@@ -2,6 +2,7 @@
 
 mod file;
 mod folders;
+mod near;
 mod remade;
 mod whole;
 
@@ -20,6 +21,7 @@ use crate::{Registry, ui::Ui};
 /// Every violation is reported, with its file and line; exit code 1 if there is one. Of a
 /// method's folder the metrics and intervals are computed again and the hashes compared;
 /// with a receipt, the ranks are made again and compared byte for byte, and so is the receipt.
+/// A model's ranks may differ by the rounding of another device, which is a warning.
 ///
 /// Examples:
 ///   cleanhit check cleanhit-out/samecap-mini

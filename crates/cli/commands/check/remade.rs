@@ -1,11 +1,16 @@
 //! A receipt's method, run again: its ranks and the receipt itself compared.
+//!
+//! What a model computed comes out the same on the same device only. Made again on another, it
+//! may differ as [`near`] allows, and then what follows from the last bits isn't compared.
 
 use cleanhit_core::{Depth, TieRule};
 use cleanhit_eval::files::json_differences;
-use cleanhit_io::{InputError, is_there, read_regular, sha256_hex, write_ranks};
+use cleanhit_io::{
+    InputError, counted, is_there, read_ranks, read_regular, sha256_hex, write_ranks,
+};
 use serde_json::Value;
 
-use super::{Findings, folders::Against};
+use super::{Findings, folders::Against, near::near};
 use crate::{
     cards::MethodCard,
     folder::MethodFolder,
@@ -16,22 +21,31 @@ use crate::{
     results::Scoring,
 };
 
-/// Runs the receipt's method again and compares what follows from it. None where there is
-/// nothing to run. `made_here`: `rank` or `run` wrote the folder, so that its card follows too.
+/// What came of running a receipt's method again.
+pub(super) enum Remade {
+    /// It wasn't run, or what came of it is among the errors.
+    Not,
+    /// The same bytes.
+    Same(Box<Ranked>),
+    /// The same but for the rounding of another device.
+    Near,
+}
+
+/// Runs the receipt's method again and compares what follows from it. `made_here`: `rank` or `run` wrote the folder, so that its card follows too.
 pub(super) fn check(
     against: &Against<'_>,
     folder: &MethodFolder<'_>,
     made_here: bool,
     errors: &mut Vec<InputError>,
     found: &mut Findings,
-) -> Option<Ranked> {
-    let (receipt, text) = folder.receipt.as_ref()?;
+) -> Remade {
+    let Some((receipt, text)) = &folder.receipt else { return Remade::Not };
     let file = folder.path.join("receipt.json").display().to_string();
     let card = match receipt.method_card() {
         Ok(card) => card,
         Err(error) => {
             errors.push(at(&file, text, InputError::new(&file, error.to_string()).field("card")));
-            return None;
+            return Remade::Not;
         }
     };
     errors.extend(version(&file, receipt, found).map(|error| at(&file, text, error)));
@@ -44,20 +58,53 @@ pub(super) fn check(
         // A plug-in that is not registered here can't be run here.
         Err(error) if !receipt.is_exact() => {
             found.warnings.push(format!("{file}: the method can't be run again: {error:#}"));
-            return None;
+            return Remade::Not;
         }
         Err(error) => {
             let problem = format!("the method can't be run again: {error:#}");
             errors.push(InputError::new(&file, problem));
-            return None;
+            return Remade::Not;
         }
     };
-    compare(against, folder, &card, &ranked, ties, errors);
+    let differ = match receipt.is_exact() {
+        true => None,
+        false => rounded(against, folder, &card, &ranked),
+    };
+    if let Some(differ) = differ {
+        let queries = counted(differ, "query");
+        found.warnings.push(format!(
+            "{file}: made again here, the ranks of {queries} differ by rounding, as between two devices"
+        ));
+    } else {
+        compare(against, folder, &card, &ranked, ties, errors);
+    }
     if made_here && errors.is_empty() {
         errors.extend(card_differences(folder, &card, &ranked, ties));
         errors.extend(selection_missing(folder, &ranked));
     }
-    Some(ranked)
+    match differ {
+        Some(_) => Remade::Near,
+        None => Remade::Same(Box::new(ranked)),
+    }
+}
+
+/// How many queries' ranks are other bytes than those made here, where rounding explains it. None
+/// where they are the same, or where it doesn't.
+fn rounded(
+    against: &Against<'_>,
+    folder: &MethodFolder<'_>,
+    card: &MethodCard,
+    ranked: &Ranked,
+) -> Option<usize> {
+    let ranks = folder.path.join(&folder.ranks);
+    let bytes = read_regular(&ranks).ok()?;
+    if bytes == write_ranks(&card.method_id, against.bench, &ranked.rankings) {
+        return None;
+    }
+    // What can't be read has been reported.
+    let name = ranks.display().to_string();
+    let found = read_ranks(&name, &bytes, against.bench, folder.rows()).ok()?;
+    near(&found.rankings, &ranked.rankings).filter(|&differ| 0 < differ)
 }
 
 impl Against<'_> {

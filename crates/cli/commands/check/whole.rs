@@ -6,7 +6,11 @@ use cleanhit_core::Cutoff;
 use cleanhit_eval::{Cases, Cutoffs, files::ResultStatus};
 use cleanhit_io::{Benchmark, InputError, is_there, read_regular};
 
-use super::{Findings, folders::Sound, remade};
+use super::{
+    Findings,
+    folders::Sound,
+    remade::{self, Remade},
+};
 use crate::{
     cards,
     experiment::Experiment,
@@ -163,7 +167,14 @@ impl Whole {
             };
             let counts = one.receipt.as_ref().map(|receipt| receipt.counts.clone());
             ledgers.push((method.clone(), counts.unwrap_or_default()));
-            let before = one.ranked.as_ref().and_then(|ranked| ranked.before.as_ref());
+            let before = match &one.remade {
+                Remade::Same(ranked) => ranked.before.as_ref(),
+                Remade::Near => {
+                    found.warnings.push(unchecked(&format!("another device ran `{method}`")));
+                    return Ok(());
+                }
+                Remade::Not => None,
+            };
             let (card, metrics) = (one.submission.card.clone(), one.submission.metrics.clone());
             let rankings = &one.submission.ranks.rankings;
             scored.push(scoring.known(card, metrics, intervals, rankings, before)?);
