@@ -7,9 +7,21 @@
 //! prompt's computation is split is decided by the prompt, and what is kept of one prompt for the
 //! next is what the next would compute.
 
+mod folder;
+mod gguf;
+mod gguf_tokens;
 mod model;
+mod plan;
+mod prefixes;
+mod rotary;
+mod source;
 mod spec;
+mod template;
+mod vocabulary;
 mod yes_no;
+
+pub(crate) use plan::{LayerPlan, Plan};
+pub(crate) use source::{MatrixPart, Source};
 
 pub use model::LanguageModel;
 pub use spec::{
