@@ -20,7 +20,9 @@ mod error;
 mod fused;
 mod hnsw;
 pub mod hub;
+pub mod journal;
 mod lengths;
+mod listwise;
 mod mapped;
 mod matrix;
 mod prepare;
@@ -45,6 +47,9 @@ pub use embedder::Embedder;
 pub use error::NeuralError;
 pub use hnsw::{GraphRecall, HnswError, HnswIndex, HnswParams};
 pub use lengths::{Lengths, Seen};
+pub use listwise::{
+    Cut, Form, Listwise, ListwiseCounts, ListwiseSpec, MOST_RETRIES, MOST_SHOWN, Tally,
+};
 pub use prepare::{Layout, Prepared, TextSpec, TextSpecError};
 pub use skillsight::{SkillSight, SkillSightError, SkillSightParams};
 pub use spec::{Architecture, CrossSpec, Dtype, EmbedderSpec, PaddingSide, Pooling, Prompts};
