@@ -20,6 +20,8 @@ mod requests;
 #[cfg(test)]
 mod shared;
 #[cfg(test)]
+mod slices;
+#[cfg(test)]
 mod tables;
 #[cfg(test)]
 mod tidy;

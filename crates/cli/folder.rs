@@ -53,8 +53,12 @@ impl<'a> MethodFolder<'a> {
 
     /// How many rows a query must have.
     pub(crate) fn rows(&self) -> Expect {
-        self.depth.map_or(Expect::Any, Expect::Depth)
+        match &self.receipt {
+            Some((receipt, _)) if receipt.settings.only.is_some() => Expect::Any,
+            _ => self.depth.map_or(Expect::Any, Expect::Depth),
+        }
     }
+
     /// What is wrong with the setting that the card states: it is that of the receipt's method.
     /// Without a receipt the setting is declared, and only that of a bundled method which knows
     /// more than text is known better.

@@ -102,6 +102,12 @@ impl<S: Scorer + ?Sized> Scorer for Box<S> {
     }
 }
 
+impl<S: Scorer + ?Sized> Scorer for Arc<S> {
+    fn score(&self, query: QueryText<'_>, texts: &[&str]) -> Result<Vec<f64>, BoxError> {
+        (**self).score(query, texts)
+    }
+}
+
 impl<R: Retriever + ?Sized> Retriever for Box<R> {
     fn retrieve(
         &self,

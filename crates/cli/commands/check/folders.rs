@@ -169,6 +169,8 @@ impl Against<'_> {
             found.add(errors);
             return None;
         }
+        let slice = folder.receipt.as_ref().and_then(|(receipt, _)| receipt.slice(self.bench));
+        found.warnings.extend(slice.map(|slice| format!("{}: is {slice}", path.display())));
         match &ranked {
             Some(_) => found.held(path, "ranks made again, byte for byte"),
             None => found.held(path, how),

@@ -300,7 +300,16 @@ fn cached(source: &ModelSource, settings: &HubSettings) -> Option<PathBuf> {
 /// Whether a folder holds weights in a form that is read. Which files exactly a model needs is
 /// its loader's to say.
 fn has_weights(folder: &Path) -> bool {
-    ["model.safetensors", "model.safetensors.index.json"].iter().any(|f| folder.join(f).is_file())
+    let named = ["model.safetensors", "model.safetensors.index.json"];
+    named.iter().any(|file| folder.join(file).is_file())
+        || fs::read_dir(folder).is_ok_and(|entries| {
+            entries.flatten().any(|entry| is_gguf(&entry.file_name().to_string_lossy()))
+        })
+}
+
+/// Whether a file holds a whole model in GGUF, by its name.
+fn is_gguf(file: &str) -> bool {
+    Path::new(file).extension().is_some_and(|ending| ending == "gguf")
 }
 
 /// Checks the files of a folder that have a known hash; one that is not there is the loader's

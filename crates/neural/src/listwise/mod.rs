@@ -9,6 +9,7 @@
 //! shown in. [`ListwiseCounts`] says how often that was needed.
 
 mod answer;
+mod cut;
 mod prompt;
 mod spec;
 #[cfg(test)]
@@ -22,20 +23,11 @@ use cleanhit_core::{
     Score, TieKeys,
 };
 
+pub use cut::Cut;
 pub use spec::{Form, ListwiseSpec, MOST_RETRIES, MOST_SHOWN};
 
-use crate::{lengths::Seen, prepare::TextSpec, text::Truncation};
+use crate::{lengths::Seen, prepare::TextSpec};
 use answer::Answer;
-
-/// Cuts a text at a number of a model's tokens.
-pub trait Cut: Send + Sync {
-    /// The start of `text` that is at most `max_tokens` long, and how much of it that is.
-    ///
-    /// # Errors
-    ///
-    /// If the tokenizer fails.
-    fn cut(&self, text: &str, max_tokens: usize) -> Result<(String, Truncation), BoxError>;
-}
 
 /// A language model that orders candidates.
 ///
@@ -190,11 +182,5 @@ impl Tally {
 
     fn lock(&self) -> MutexGuard<'_, ListwiseCounts> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl<C: Cut + ?Sized> Cut for Arc<C> {
-    fn cut(&self, text: &str, max_tokens: usize) -> Result<(String, Truncation), BoxError> {
-        (**self).cut(text, max_tokens)
     }
 }

@@ -6,7 +6,7 @@ use cleanhit_core::{Candidate, Message, Pool, Reply, Speaker, TieRule};
 use proptest::prelude::*;
 
 use super::*;
-use crate::prepare::Layout;
+use crate::{prepare::Layout, text::Truncation};
 
 const SPEC: ListwiseSpec = ListwiseSpec {
     form: Form::RankGpt,
