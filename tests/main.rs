@@ -12,6 +12,8 @@ mod fuzz_smoke;
 #[cfg(test)]
 mod hints;
 #[cfg(test)]
+mod language;
+#[cfg(test)]
 mod neural;
 #[cfg(test)]
 mod outputs;

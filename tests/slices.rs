@@ -56,6 +56,7 @@ fn a_slice_is_not_scored_as_a_full_run() {
     let output = cleanhit(&["check", &slice]);
     let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(!said.contains("has no rows"), "{said}");
     assert!(
         said.contains("is a slice of 10 of 65 queries") && said.contains("byte for byte"),
         "{said}"

@@ -155,7 +155,10 @@ fn needed(source: &ModelSource, listed: &[String]) -> Result<Vec<String>, HubErr
         return Err(HubError::NoWeights {
             repository: source.repository.clone(),
             revision: source.revision.clone(),
-            expected: "`model.safetensors`, whole or in shards",
+            expected: match gguf.is_empty() {
+                true => "`model.safetensors`, whole or in shards",
+                false => "GGUF file of which the card has a hash",
+            },
         });
     }
     let wanted = |file: &&String| {

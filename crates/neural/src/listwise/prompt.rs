@@ -31,9 +31,10 @@ fn rank_gpt(query: &str, documents: &[&str]) -> Vec<Message> {
     ];
     for (i, document) in documents.iter().enumerate() {
         talk.push(Message::new(Speaker::User, format!("[{}] {document}", i + 1)));
-        talk.push(Message::new(Speaker::Assistant, format!("I have skill [{}].", i + 1)));
+        talk.push(Message::new(Speaker::Assistant, "Noted."));
     }
-    // The form is shown without numbers: one that is copied must not pass for an answer.
+    // No turn of the assistant and no form has a number: a small model copies what it sees, and a
+    // copy must not pass for an answer.
     talk.push(Message::new(
         Speaker::User,
         format!(
@@ -77,17 +78,21 @@ mod tests {
         );
         assert_eq!(turns[3].1, "[1] one\ntext");
         assert_eq!(turns[5].1, "[2] two");
-        assert_eq!(turns[6].1, "I have skill [2].");
+        assert_eq!(turns[6].1, "Noted.");
         assert!(turns[1].1.ends_with("for this request: a query"));
         assert!(turns[7].1.contains("a query") && turns[7].1.contains("[] > []"));
     }
 
     #[test]
-    fn a_form_that_is_copied_is_no_answer() {
+    fn what_is_copied_is_no_answer() {
         for form in [Form::RankGpt, Form::SrAgents] {
             let talk = talk(form, "a query", &["one", "two"]);
+            let named = |text: &str| super::super::answer::read(Form::RankGpt, text, 2).named;
             let last = talk.last().unwrap().text.lines().last().unwrap();
-            assert_eq!(super::super::answer::read(Form::RankGpt, last, 2).named, 0, "{last}");
+            assert_eq!(named(last), 0, "{last}");
+            for turn in talk.iter().filter(|turn| turn.speaker == Speaker::Assistant) {
+                assert_eq!(named(&turn.text), 0, "{}", turn.text);
+            }
         }
     }
 
