@@ -42,15 +42,14 @@ fn a_slice_has_the_rows_of_a_full_run_and_says_what_it_is() {
 #[test]
 fn a_slice_is_not_scored_as_a_full_run() {
     let dir = dir();
-    let out = path(&dir, "out");
+    let (full, out) = (path(&dir, "full"), path(&dir, "out"));
+    ok(&["-q", "rank", "-m", "bm25", "-o", &full]);
     ok(&["-q", "rank", "-m", "bm25_exact", "-o", &out, "--queries", "10"]);
-    let slice = format!("{out}/bm25_exact");
-    for command in [vec!["score", &slice], vec!["compare", &slice, &slice]] {
+    let (full, slice) = (format!("{full}/bm25"), format!("{out}/bm25_exact"));
+    for command in [vec!["score", &slice], vec!["compare", &full, &slice]] {
         let line = refused(&command);
-        assert!(
-            line.contains("is a slice of 10 of 65 queries, no full run; expected every query"),
-            "{line}"
-        );
+        let says = "is a slice of 10 of 65 queries, no full run; expected every query";
+        assert!(line.contains(says), "{line}");
     }
     // Its ranks are made again, of the same queries.
     let output = cleanhit(&["check", &slice]);
