@@ -56,13 +56,19 @@ mod tests {
 
     #[test]
     fn windows_go_from_the_end_to_the_start() {
-        assert_eq!(windows(40, 20, 10), [20..40, 10..30, 0..20]);
-        assert_eq!(windows(25, 20, 10), [5..25, 0..15]);
-        assert_eq!(windows(20, 20, 10), [0..20]);
-        assert_eq!(windows(5, 20, 10), [0..5]);
-        assert_eq!(windows(4, 2, 2), [2..4, 0..2]);
-        assert_eq!(windows(3, 2, 1), [1..3, 0..2]);
-        assert!(windows(1, 20, 10).is_empty() && windows(0, 20, 10).is_empty());
+        let check = |n, size, stride, expected: &[(usize, usize)]| {
+            let found: Vec<(usize, usize)> =
+                windows(n, size, stride).iter().map(|window| (window.start, window.end)).collect();
+            assert_eq!(found, expected, "{n} in windows of {size} by {stride}");
+        };
+        check(40, 20, 10, &[(20, 40), (10, 30), (0, 20)]);
+        check(25, 20, 10, &[(5, 25), (0, 15)]);
+        check(20, 20, 10, &[(0, 20)]);
+        check(5, 20, 10, &[(0, 5)]);
+        check(4, 2, 2, &[(2, 4), (0, 2)]);
+        check(3, 2, 1, &[(1, 3), (0, 2)]);
+        check(1, 20, 10, &[]);
+        check(0, 20, 10, &[]);
     }
 
     #[test]
