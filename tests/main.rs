@@ -12,6 +12,8 @@ mod fuzz_smoke;
 #[cfg(test)]
 mod hints;
 #[cfg(test)]
+mod language;
+#[cfg(test)]
 mod neural;
 #[cfg(test)]
 mod outputs;
@@ -19,6 +21,8 @@ mod outputs;
 mod requests;
 #[cfg(test)]
 mod shared;
+#[cfg(test)]
+mod slices;
 #[cfg(test)]
 mod tables;
 #[cfg(test)]

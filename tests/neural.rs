@@ -260,6 +260,54 @@ fn check_allows_a_model_the_rounding_of_another_device() {
 }
 
 #[test]
+fn what_is_not_reranked_follows_where_the_card_says_so() {
+    let home = Home::new();
+    let rest = |rest: &str| CROSS.replacen("top = 20\n", &format!("top = 5\n{rest}"), 1);
+    home.card("first", "[retrieve]\nkind = \"bm25\"\n");
+    home.card("head", &format!("[retrieve]\nkind = \"bm25\"\n{}", rest("rest = \"follow\"\n")));
+    home.ok(&["-q", "rank", "-m", "./first.toml", "-m", "./head.toml", "-o", "out"]);
+    let rows = |method: &str| -> Vec<Vec<String>> {
+        let text = fs::read_to_string(home.path("out").join(method).join("top20.tsv")).unwrap();
+        text.lines().skip(1).map(|row| row.split('\t').map(str::to_owned).collect()).collect()
+    };
+    let (first, head) = (rows("first"), rows("head"));
+    let mut moved = 0;
+    for (first, head) in first.chunks(20).zip(head.chunks(20)) {
+        let ids = |rows: &[Vec<String>]| rows.iter().map(|row| row[4].clone()).collect::<Vec<_>>();
+        assert_eq!(ids(&first[5..]), ids(&head[5..]), "the others keep their order");
+        let sorted = |rows: &[Vec<String>]| {
+            let mut ids = ids(rows);
+            ids.sort_unstable();
+            ids
+        };
+        assert_eq!(sorted(&first[..5]), sorted(&head[..5]));
+        moved += usize::from(ids(&first[..5]) != ids(&head[..5]));
+        let scores: Vec<f64> = head.iter().map(|row| row[5].parse().unwrap()).collect();
+        assert!(scores[4..].windows(2).all(|pair| pair[1] < pair[0]), "{scores:?}");
+    }
+    assert!(0 < moved, "a reranker that moves nobody tests nothing");
+    let pairs = &home.receipt("out/head")["counts"]["single"]["truncation"][0]["pairs"];
+    assert!(pairs["texts"].as_u64().is_some_and(|n| n.is_multiple_of(5)), "{pairs}");
+    home.card("short", &format!("[retrieve]\nkind = \"bm25\"\n{}", rest("")));
+    let line = home.refused(&["rank", "-m", "./short.toml", "-o", "out"]);
+    assert!(line.contains("field `rerank.top`: 5; expected at least the depth, 20"), "{line}");
+    let both =
+        CROSS.replace("[rerank.scorer]", "[rerank.reranker]\nkind = \"x\"\n\n[rerank.scorer]");
+    home.card("both", &format!("[retrieve]\nkind = \"bm25\"\n{both}"));
+    let line = home.refused(&["rank", "-m", "./both.toml", "-o", "out"]);
+    assert!(
+        line.contains("expected either a `[rerank.scorer]` or a `[rerank.reranker]`"),
+        "{line}"
+    );
+    home.card(
+        "other",
+        "[retrieve]\nkind = \"bm25\"\n\n[rerank]\ntop = 20\n\n[rerank.reranker]\nkind = \"x\"\n",
+    );
+    let line = home.refused(&["rank", "-m", "./other.toml", "-o", "out"]);
+    assert!(line.contains("unknown reranker `x`; known: listwise"), "{line}");
+}
+
+#[test]
 fn missing_and_wrong_weights_are_one_line() {
     let home = Home::new();
     let line = home.refused(&["rank", "-m", "all-minilm-l6-v2", "-o", "out"]);

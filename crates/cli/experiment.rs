@@ -28,6 +28,9 @@ const STOCK_METHODS: [&str; 13] = [
 /// First stages that `--all` adds to the stock ones.
 const MORE_METHODS: [&str; 4] = ["bm25_okapi", "tfidf_sr", "round_robin", "weighted"];
 
+/// Methods that `--neural` adds.
+const NEURAL_METHODS: [&str; 4] = ["all-minilm-l6-v2", "skillsight", "hybrid", "smollm2-yes-no"];
+
 /// More replicates than this take memory and tell nothing.
 pub(crate) const MOST_REPLICATES: u32 = 100_000;
 
@@ -103,6 +106,11 @@ impl Experiment {
         for name in plain {
             self.methods.extend(SELECTORS.map(|selector| format!("{name}+{selector}")));
         }
+    }
+
+    /// Adds the neural methods whose weights are small.
+    pub(crate) fn add_neural_methods(&mut self) {
+        self.methods.extend(NEURAL_METHODS.map(str::to_owned));
     }
 
     /// Reads an experiment file.

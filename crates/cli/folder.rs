@@ -53,8 +53,17 @@ impl<'a> MethodFolder<'a> {
 
     /// How many rows a query must have.
     pub(crate) fn rows(&self) -> Expect {
-        self.depth.map_or(Expect::Any, Expect::Depth)
+        match self.depth {
+            Some(depth) if !self.is_slice() => Expect::Depth(depth),
+            _ => Expect::Any,
+        }
     }
+
+    /// Whether the receipt names the queries that were answered: not all there are.
+    pub(crate) fn is_slice(&self) -> bool {
+        self.receipt.as_ref().is_some_and(|(receipt, _)| receipt.settings.only.is_some())
+    }
+
     /// What is wrong with the setting that the card states: it is that of the receipt's method.
     /// Without a receipt the setting is declared, and only that of a bundled method which knows
     /// more than text is known better.

@@ -1,12 +1,14 @@
 //! A method over a benchmark: built for each pool of what its card says, and run.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use anyhow::{Context as _, anyhow, bail};
 use cleanhit_core::{
     Candidates, Depth, Diagnosed, Diagnostic, Method, Outcome, Partition, Pool, Query, QueryId,
-    Rankings, Released, ReleasedFamily, Rescore, RunOptions, Setting, TextCluster, TextOnly,
-    TieRule,
+    Rankings, Released, ReleasedFamily, RunOptions, Setting, TextCluster, TextOnly, TieRule,
 };
 use cleanhit_eval::{Cases, Families, files::InformationSetting, sanity};
 use cleanhit_io::{BenchPool, Benchmark, FileDigest};
@@ -15,8 +17,8 @@ use cleanhit_lexical::Titles;
 use crate::{
     Registry,
     cards::{
-        Built, MethodCard, Notes, Resolver, build_resolver, build_retriever, build_scorer,
-        is_sanity, made_of_labels,
+        Built, MethodCard, Notes, Resolver, build_resolver, build_retriever, is_sanity,
+        made_of_labels,
     },
     locate,
     ui::Ui,
@@ -38,6 +40,8 @@ pub(crate) struct Ranked {
     pub(crate) notes: BTreeMap<String, Notes>,
     /// Each query's families, where the job keeps them.
     pub(crate) families: BTreeMap<QueryId, Partition>,
+    /// The queries answered, where they are not all there are.
+    pub(crate) only: Option<BTreeSet<QueryId>>,
 }
 
 /// How to run.
@@ -48,8 +52,8 @@ pub(crate) struct Job<'a> {
     pub(crate) cases: Option<&'a Cases>,
     pub(crate) depth: Depth,
     pub(crate) ties: TieRule,
-    /// Answer this query alone.
-    pub(crate) only: Option<&'a QueryId>,
+    /// Answer these queries alone.
+    pub(crate) only: Option<&'a BTreeSet<QueryId>>,
     /// Keep each query's families: for explanations.
     pub(crate) keep_families: bool,
     pub(crate) ui: &'a Ui,
@@ -114,7 +118,8 @@ impl Job<'_> {
         card: &MethodCard,
         build: impl Fn(&Pool, usize) -> anyhow::Result<(Method<S>, S::Side, Notes)>,
     ) -> anyhow::Result<Ranked> {
-        let bar = self.ui.bar(self.bench.n_queries(), &card.method_id);
+        let asked = self.only.map_or(self.bench.n_queries(), BTreeSet::len);
+        let bar = self.ui.bar(asked, &card.method_id);
         let progress = |queries: usize| bar.inc(queries as u64);
         let options = RunOptions {
             depth: self.depth,
@@ -124,17 +129,16 @@ impl Job<'_> {
         };
         let mut whole: Option<Outcome<S>> = None;
         let mut all_notes = BTreeMap::new();
-        for (i, BenchPool { pool, queries }) in self.bench.pools.iter().enumerate() {
+        for (i, BenchPool { pool, .. }) in self.bench.pools.iter().enumerate() {
             let context = || format!("method `{}`, pool `{}`", card.method_id, pool.name());
-            let asked = |query: &&Query| self.only.is_none_or(|only| *only == query.id);
-            let queries: Vec<Query> = queries.iter().filter(asked).cloned().collect();
+            let queries: Vec<Query> = self.asked(pool).cloned().collect();
             if queries.is_empty() && self.only.is_some() {
                 continue;
             }
             let (method, side, mut notes) = build(pool, i).with_context(context)?;
             let outcome = method.run(&queries, pool, &side, &options).with_context(context)?;
             notes.queries = queries.len();
-            notes.count_pairs();
+            notes.settle();
             all_notes.insert(pool.name().to_owned(), notes);
             match &mut whole {
                 None => whole = Some(outcome),
@@ -158,39 +162,38 @@ impl Job<'_> {
             side_inputs: Vec::new(),
             notes: all_notes,
             families: whole.families,
+            only: self.only.cloned(),
         })
+    }
+
+    /// The queries of a pool that are to be answered.
+    fn asked<'b>(&'b self, pool: &'b Pool) -> impl Iterator<Item = &'b Query> {
+        let pools = self.bench.pools.iter().filter(|other| other.pool.name() == pool.name());
+        let queries = pools.flat_map(|pool| &pool.queries);
+        queries.filter(|query| self.only.is_none_or(|only| only.contains(&query.id)))
     }
 
     /// The first and second stage over one pool.
     fn base(&self, card: &MethodCard, pool: &Pool) -> anyhow::Result<(Method<TextOnly>, Notes)> {
         let mut built = self.retriever(card, pool)?;
         if let Some(terms) = built.terms_in_pool {
-            let pools = self.bench.pools.iter().filter(|other| other.pool.name() == pool.name());
-            let queries = pools.flat_map(|pool| &pool.queries);
-            let unmatched = queries.filter(|query| terms(query.as_text()) == 0).count();
+            let unmatched = self.asked(pool).filter(|query| terms(query.as_text()) == 0).count();
             built.notes.queries_without_a_pool_word = Some(unmatched);
         }
         for count in &built.on_queries {
-            let pools = self.bench.pools.iter().filter(|other| other.pool.name() == pool.name());
-            let queries: Vec<&str> =
-                pools.flat_map(|pool| &pool.queries).map(|query| query.text.as_str()).collect();
+            let queries: Vec<&str> = self.asked(pool).map(|query| query.text.as_str()).collect();
             count(&queries, &mut built.notes).map_err(|err| anyhow!("{err}"))?;
         }
         let Some(rerank) = &card.rerank else {
             return Ok((Method::new(built.retriever, Candidates::All), built.notes));
         };
-        let top = Depth(rerank.top);
-        if top < self.depth.min(Depth::of_len(pool.len())) {
-            let (top, depth) = (rerank.top, self.depth.get());
-            let error = anyhow!("field `rerank.top`: {top}; expected at least the depth, {depth}");
-            return Err(card.source.at("rerank", error));
-        }
-        let reranker = build_scorer(&rerank.scorer, self.registry)
-            .map_err(|error| card.source.at("rerank", error))?;
+        let at = |error| card.source.at("rerank", error);
+        let candidates = rerank.candidates(self.depth, pool.len()).map_err(at)?;
+        let reranker = rerank.build(self.registry).map_err(at)?;
         built.notes.models.extend(reranker.models);
-        built.notes.pairs = reranker.pairs;
-        let method = Method::new(built.retriever, Candidates::Top(top));
-        Ok((method.rerank(Rescore(reranker.scorer)), built.notes))
+        built.notes.running = reranker.running;
+        let method = Method::new(built.retriever, Candidates::Top(candidates));
+        Ok((method.rerank(reranker.reranker), built.notes))
     }
 
     fn retriever(&self, card: &MethodCard, pool: &Pool) -> anyhow::Result<Built> {

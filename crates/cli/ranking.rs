@@ -84,7 +84,7 @@ fn write_method(
     let receipt = Receipt::new(card, job.bench, &ranked, job.depth, job.ties, &sha256)?;
     let name = rank_file_name(job.depth.get());
     let card_file = method_card(card, &ranked, name, &sha256, &job.ties.to_string());
-    let timing = Timing::new(elapsed, job.bench.n_queries());
+    let timing = Timing::new(elapsed, ranked.rankings.iter().len());
     let folder = output.join(&card.method_id);
     let ranks = folder.join(name);
     // What an earlier run left here is about other ranks; it left a receipt too.
@@ -150,6 +150,22 @@ fn warn(job: &Job<'_>, card: &MethodCard, ranked: &Ranked) {
             let n: usize = notes.alike.iter().map(Vec::len).sum();
             job.ui.warn(&format!(
                 "{of}: {n} candidates share a vector with one of another text, because they differ only beyond what the model sees"
+            ));
+        }
+    }
+    for (pool, notes) in &ranked.notes {
+        let of = format!("method `{}`, pool `{pool}`", card.method_id);
+        if let Some(flat) = notes.flat_queries {
+            job.ui.warn(&format!(
+                "{of}: {} whose candidates the reranker gave one score, ordered as ties are",
+                counted(flat, "query")
+            ));
+        }
+        if let Some(list) = notes.listwise.filter(|list| 0 < list.non_answers) {
+            job.ui.warn(&format!(
+                "{of}: {} of {} got no order from the model and stand as the first stage ranked them",
+                list.non_answers,
+                counted(list.windows, "window")
             ));
         }
     }

@@ -71,6 +71,9 @@ pub(crate) struct Settings {
     pub(crate) selection_over: Option<String>,
     /// Queries whose representatives were fewer than the ranks to fill.
     pub(crate) padded_queries: usize,
+    /// Of a slice, the queries that were answered, in the order of their ids; none of a full run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) only: Option<Vec<String>>,
 }
 
 /// `timing.json`: what no comparison reads.
@@ -97,7 +100,7 @@ impl Receipt {
             bench.inputs.iter().chain(&ranked.side_inputs).map(FileReceipt::new).collect();
         inputs.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         let over = match &card.rerank {
-            Some(rerank) => format!("bounded_top{}", rerank.top),
+            Some(rerank) => format!("bounded_top{}", Depth(rerank.top).max(depth).get()),
             None => "full_pool".to_owned(),
         };
         Ok(Receipt {
@@ -120,6 +123,10 @@ impl Receipt {
                 ties: ties.to_string(),
                 selection_over: card.select.as_ref().map(|_| over),
                 padded_queries: ranked.padded,
+                only: ranked
+                    .only
+                    .as_ref()
+                    .map(|only| only.iter().map(ToString::to_string).collect()),
             },
             counts: ranked.notes.clone(),
             ranks_sha256: ranks_sha256.into(),
@@ -143,6 +150,12 @@ impl Receipt {
     /// The method that made the ranks.
     pub(crate) fn method_card(&self) -> Result<MethodCard, serde_json::Error> {
         serde_json::from_value(self.card.clone())
+    }
+
+    /// What it is a slice of, if it is no full run: `a slice of 10 of 65 queries`.
+    pub(crate) fn slice(&self, bench: &Benchmark) -> Option<String> {
+        let only = self.settings.only.as_ref()?;
+        Some(format!("a slice of {} of {} queries, no full run", only.len(), bench.n_queries()))
     }
 
     /// Whether it says that the same bytes come of the method on any machine.

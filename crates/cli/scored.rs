@@ -39,6 +39,15 @@ impl Ranks {
         let receipt = beside(&path, "receipt.json")?
             .map(|text| Receipt::parse(&path.with_file_name("receipt.json"), &text))
             .transpose()?;
+        let slice = receipt.as_ref().and_then(|receipt| receipt.slice(bench));
+        match slice {
+            Some(slice) if partial => ui.warn(&format!("{}: is {slice}", path.display())),
+            Some(slice) => bail!(
+                "{}: is {slice}; expected every query, which `cleanhit rank` answers without `--queries` and `--only`",
+                path.display()
+            ),
+            None => {}
+        }
         let expect = match (&receipt, partial) {
             (_, true) => Expect::Any,
             (Some(receipt), false) => Expect::Depth(Depth(receipt.settings.depth)),

@@ -71,6 +71,7 @@ pub(crate) fn markdown(bench: &Benchmark, cases: &Cases, ledgers: &[Ledger]) -> 
         "\nA pair looks the same if the helpful skill and its sibling have one vector, because they \
          differ only beyond what the model reads.\n",
     );
+    text.push_str(&orders(ledgers));
     text
 }
 
@@ -78,6 +79,54 @@ pub(crate) fn markdown(bench: &Benchmark, cases: &Cases, ledgers: &[Ledger]) -> 
 /// other means too, and so does a fusion with words.
 fn vectors_alone(notes: &Notes) -> bool {
     notes.models.len() == 1 && notes.vocabulary.is_none() && notes.calibration.is_none()
+}
+
+/// What was repaired of the orders that models gave; empty if no method asks for one.
+fn orders(ledgers: &[Ledger]) -> String {
+    let mut table = Table::new(
+        1,
+        [
+            "method",
+            "windows",
+            "no order",
+            "numbers twice",
+            "numbers of none",
+            "left out",
+            "broken off",
+            "asked again",
+        ],
+    );
+    let mut any = false;
+    for (method, notes) in ledgers {
+        let lists = notes.values().filter_map(|notes| notes.listwise);
+        let mut sums = [0; 7];
+        for list in lists {
+            any = true;
+            let counts = [
+                list.windows,
+                list.non_answers,
+                list.repeats,
+                list.unknown,
+                list.omitted,
+                list.unfinished,
+                list.retries,
+            ];
+            for (sum, count) in sums.iter_mut().zip(counts) {
+                *sum += count;
+            }
+        }
+        if 0 < sums[0] {
+            table.row(std::iter::once(method.clone()).chain(sums.map(|sum| sum.to_string())));
+        }
+    }
+    if !any {
+        return String::new();
+    }
+    format!(
+        "\nOrders that a language model was asked for, window by window. What a reply leaves out follows in \
+         the first stage's order.\n\n{}",
+        table.render(Format::Markdown)
+    )
 }
 
 /// Counted queries whose helpful skill and sibling have the same vector.

@@ -94,3 +94,13 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_methods_that_flags_add_are_bundled_and_each_is_there_once() {
+    let mut experiment = Experiment::stock().unwrap();
+    experiment.use_all_methods();
+    experiment.add_neural_methods();
+    let cards = crate::cards::find_all(&experiment.methods).unwrap();
+    assert_eq!(cards.len(), experiment.methods.len());
+    assert!(cards.iter().any(|card| card.method_id == "smollm2-yes-no"));
+}

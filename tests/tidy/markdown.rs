@@ -175,8 +175,11 @@ fn every_card_is_in_the_readme_and_named_as_its_file() {
         if !rows.contains(stem.as_str()) {
             breaches.push(format!("README.md: no table row for the card `{stem}`"));
         }
-        for stage in ["retrieve", "select"] {
-            let kind = card.get(stage).and_then(|stage| stage.get("kind"));
+        let rerank = |kind: &str| card.get("rerank").and_then(|rerank| rerank.get(kind));
+        let stages =
+            [card.get("retrieve"), card.get("select"), rerank("scorer"), rerank("reranker")];
+        for stage in stages.into_iter().flatten() {
+            let kind = stage.get("kind");
             if let Some(kind) = kind.and_then(toml::Value::as_str)
                 && !readme.contains(&format!("`{kind}`"))
             {

@@ -14,7 +14,7 @@ use cleanhit_lexical::{
 };
 use serde::{Deserialize, de::DeserializeOwned};
 
-use super::{Card, Notes, Stage, neural, neural::BuiltScorer, notes::Running};
+use super::{Card, Notes, Stage, language, neural, neural::BuiltScorer, notes::Running};
 use crate::Registry;
 
 /// A retriever over one pool, and what building it counted.
@@ -65,7 +65,8 @@ pub(crate) fn made_of_labels(kind: &str) -> Option<Sanity> {
 
 /// Every kind, for an error.
 pub(crate) fn known(registry: &Registry) -> String {
-    let built_in = KINDS.into_iter().chain(neural::KINDS).chain(neural::SCORERS);
+    let scorers = neural::SCORERS.into_iter().chain(language::SCORERS);
+    let built_in = KINDS.into_iter().chain(neural::KINDS).chain(scorers);
     let kinds: Vec<&str> = built_in.chain(registry.kinds()).collect();
     format!("known: {}", kinds.join(", "))
 }
@@ -269,7 +270,7 @@ impl Built {
 }
 
 /// Builds a reranker's scorer.
-pub(crate) fn build_scorer(stage: &Stage, registry: &Registry) -> anyhow::Result<BuiltScorer> {
+pub(super) fn build_scorer(stage: &Stage, registry: &Registry) -> anyhow::Result<BuiltScorer> {
     if let Some(built) = neural::build_scorer(stage)? {
         return Ok(built);
     }
@@ -277,7 +278,7 @@ pub(crate) fn build_scorer(stage: &Stage, registry: &Registry) -> anyhow::Result
     let scorer = registry.build_scorer(kind, params);
     let scorer = scorer.ok_or_else(|| anyhow!("unknown scorer `{kind}`; {}", known(registry)))?;
     let scorer = scorer.map_err(|err| anyhow!("scorer `{kind}`: {err}"))?;
-    Ok(BuiltScorer { scorer, models: BTreeMap::new(), pairs: Running::default() })
+    Ok(BuiltScorer { scorer, models: BTreeMap::new(), running: Running::default() })
 }
 
 /// Reads a stage's parameters.

@@ -3,8 +3,11 @@
 mod compose;
 mod families;
 mod kinds;
+mod language;
 mod neural;
 mod notes;
+mod pairs;
+mod rerank;
 mod source;
 
 use std::path::Path;
@@ -16,9 +19,10 @@ use crate::{bundled, locate};
 
 pub(crate) use compose::{MethodCard, find_all};
 pub(crate) use families::{Resolver, build_resolver};
-pub(crate) use kinds::{Built, build_retriever, build_scorer, is_sanity, made_of_labels, table};
+pub(crate) use kinds::{Built, build_retriever, is_sanity, made_of_labels, table};
 pub(crate) use neural::{WeightsOf, weights_of};
 pub(crate) use notes::{Cut, Notes};
+pub(crate) use rerank::Rerank;
 pub(crate) use source::Source;
 
 /// One `models/<name>.toml`. A card has a first stage, or a selector, or both.
@@ -58,16 +62,6 @@ pub(crate) struct Stage {
     pub(crate) kind: String,
     /// The table without `kind`.
     pub(crate) params: toml::Table,
-}
-
-/// Rescores the best of the first stage.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Rerank {
-    /// How many candidates the first stage passes on.
-    pub(crate) top: std::num::NonZeroU32,
-    /// The scorer.
-    pub(crate) scorer: Stage,
 }
 
 /// Free text for `method_card.json`. None of it may be empty.
@@ -174,6 +168,9 @@ impl Card {
         }
         if card.rerank.is_some() && card.retrieve.is_none() {
             bail!("{file}: `[rerank]` needs a `[retrieve]` table before it");
+        }
+        if let Some(rerank) = &card.rerank {
+            rerank.stage().map_err(|error| card.source.at("rerank", error))?;
         }
         let declared = &card.declare;
         for (field, value) in [

@@ -1,17 +1,11 @@
 //! The neural kinds: a card's table to a thing that ranks by vectors, or scores pairs.
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
-    },
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::anyhow;
 use cleanhit_core::{
-    BoxError, Corpus, Dense, EmbeddingModel, Embeddings, Pool, QueryText, Resolver, Role, Scope,
-    Scorer, Similarity, TextCluster, embed_checked,
+    Corpus, Dense, EmbeddingModel, Embeddings, Pool, Resolver, Role, Scope, Scorer, Similarity,
+    TextCluster, embed_checked,
 };
 use cleanhit_neural::{
     Blocked, CrossEncoder, CrossSpec, EmbeddingClusters, HnswIndex, HnswParams, Prepared,
@@ -22,7 +16,9 @@ use serde::Deserialize;
 use super::{
     Card, Notes, Stage,
     kinds::{Built, OnQueries, table},
-    notes::{CalibrationNote, Cut, GraphNote, Running, Truncated},
+    language,
+    notes::{CalibrationNote, GraphNote, Running, Truncated},
+    pairs::{Counted, PairCounts},
 };
 use crate::neural::{DenseTable, Encoder, ModelNote, ModelTable, shared};
 
@@ -61,23 +57,8 @@ struct CrossTable {
 pub(crate) struct BuiltScorer {
     pub(crate) scorer: Box<dyn Scorer>,
     pub(crate) models: BTreeMap<String, ModelNote>,
-    /// Counts the pairs it cuts, while it scores.
-    pub(crate) pairs: Running,
-}
-
-/// What was cut of the pairs scored so far.
-#[derive(Debug, Default)]
-pub(crate) struct PairCounts {
-    pairs: AtomicUsize,
-    cut: AtomicUsize,
-    tokens: AtomicU64,
-    tokens_lost: AtomicU64,
-}
-
-/// A cross-encoder that keeps count of what it cuts.
-struct Counted {
-    model: CrossEncoder,
-    counts: Arc<PairCounts>,
+    /// Counts, while it scores.
+    pub(crate) running: Running,
 }
 
 /// How deep a graph's answers are compared with the exact ones.
@@ -101,8 +82,12 @@ pub(crate) struct Opened {
 /// The weights that a card names: of its first stage, and of its reranker.
 pub(crate) fn weights_of(card: &Card) -> anyhow::Result<Vec<WeightsOf>> {
     let mut found = Vec::new();
-    let scorer = card.rerank.as_ref().map(|rerank| &rerank.scorer);
+    let scorer = card.rerank.as_ref().map(|rerank| rerank.stage()).transpose()?;
     for stage in card.retrieve.iter().chain(scorer).chain(&card.select) {
+        let parts = stage.params.get("parts").and_then(toml::Value::as_array);
+        for part in parts.into_iter().flatten().filter_map(toml::Value::as_str) {
+            found.extend(weights_of(&Card::find(part)?)?);
+        }
         let named = stage.params.get("encoder").and_then(toml::Value::as_str);
         let model = match (stage.kind.as_str(), named) {
             ("dense", _) => Some(table::<DenseTable>(stage)?.model),
@@ -111,7 +96,7 @@ pub(crate) fn weights_of(card: &Card) -> anyhow::Result<Vec<WeightsOf>> {
                 found.extend(weights_of(&Card::find(name)?)?);
                 None
             }
-            _ => None,
+            _ => language::model_of(stage)?,
         };
         found.extend(model.map(|model| WeightsOf { model, stage: stage.clone() }));
     }
@@ -129,8 +114,11 @@ impl WeightsOf {
             let digest = encoder.note.digest.clone();
             return Ok(Opened { digest, golden: golden.len(), differences });
         }
-        let built = build_scorer(&self.stage)?;
-        let digest = built.and_then(|built| Some(built.models.into_values().next()?.digest));
+        let models = match (build_scorer(&self.stage)?, language::reranker(&self.stage)?) {
+            (Some(built), _) => built.models,
+            (None, built) => built.map(|built| built.models).unwrap_or_default(),
+        };
+        let digest = models.into_values().next().map(|note| note.digest);
         Ok(Opened { digest: digest.unwrap_or_default(), golden: 0, differences: Vec::new() })
     }
 }
@@ -198,17 +186,18 @@ pub(super) fn over_plug_in(model: Box<dyn EmbeddingModel>, pool: &Pool) -> anyho
 /// Builds a neural scorer of pairs. None if the kind is another.
 pub(super) fn build_scorer(stage: &Stage) -> anyhow::Result<Option<BuiltScorer>> {
     if stage.kind != "cross_encoder" {
-        return Ok(None);
+        return language::scorer(stage);
     }
     let CrossTable { model, encoder, text } = table(stage)?;
     text.check()?;
     let located = shared().weights(&model)?;
-    let cross = CrossEncoder::open(&located.folder, &encoder, shared().device())?;
+    let cross = Arc::new(CrossEncoder::open(&located.folder, &encoder, shared().device())?);
     let models = BTreeMap::from([(model.folder.clone(), model.note(cross.digest()))]);
     let counts = Arc::<PairCounts>::default();
-    let counted = Counted { model: cross, counts: Arc::clone(&counts) };
+    let seen = Arc::clone(&cross);
+    let counted = Counted { seen, scorer: cross, counts: Arc::clone(&counts) };
     let scorer = Box::new(Prepared { model: counted, text });
-    Ok(Some(BuiltScorer { scorer, models, pairs: Running(Some((model.folder, counts))) }))
+    Ok(Some(BuiltScorer { scorer, models, running: Running::Pairs(model.folder, counts) }))
 }
 
 /// Families from an encoder's vectors.
@@ -221,30 +210,6 @@ pub(super) fn clusters(
     let encoder = shared().encoder(encoder)?;
     let documents = documents(&encoder, corpus)?;
     Ok(Box::new(EmbeddingClusters::new(corpus, documents, threshold, scope)?))
-}
-
-impl PairCounts {
-    pub(crate) fn cut(&self) -> Cut {
-        Cut {
-            texts: self.pairs.load(Ordering::Relaxed),
-            cut: self.cut.load(Ordering::Relaxed),
-            tokens: self.tokens.load(Ordering::Relaxed),
-            tokens_lost: self.tokens_lost.load(Ordering::Relaxed),
-        }
-    }
-}
-
-impl Scorer for Counted {
-    fn score(&self, query: QueryText<'_>, texts: &[&str]) -> Result<Vec<f64>, BoxError> {
-        for seen in self.model.truncation(query.as_str(), texts)? {
-            let lost = seen.tokens.saturating_sub(seen.kept);
-            self.counts.pairs.fetch_add(1, Ordering::Relaxed);
-            self.counts.cut.fetch_add(usize::from(0 < lost), Ordering::Relaxed);
-            self.counts.tokens.fetch_add(seen.tokens as u64, Ordering::Relaxed);
-            self.counts.tokens_lost.fetch_add(lost as u64, Ordering::Relaxed);
-        }
-        self.model.score(query, texts)
-    }
 }
 
 fn documents(encoder: &Encoder, corpus: &Corpus) -> anyhow::Result<Embeddings> {

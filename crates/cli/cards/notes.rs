@@ -3,10 +3,10 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use cleanhit_core::Pool;
-use cleanhit_neural::Seen;
+use cleanhit_neural::{ListwiseCounts, Seen, Tally};
 use serde::{Deserialize, Serialize};
 
-use super::neural::PairCounts;
+use super::pairs::PairCounts;
 use crate::neural::ModelNote;
 
 /// Counts of one method over one pool.
@@ -44,15 +44,26 @@ pub(crate) struct Notes {
     /// What a calibration projected out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) calibration: Option<CalibrationNote>,
-    /// Pairs that a reranker counts while the method runs.
+    /// Queries whose candidates all had one score from the reranker.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) flat_queries: Option<usize>,
+    /// What a listwise reranker was answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) listwise: Option<ListwiseNote>,
+    /// What a reranker counts while the method runs.
     #[serde(skip)]
-    pub(crate) pairs: Running,
+    pub(crate) running: Running,
 }
 
 /// Counts that are complete only after the run. They are no part of what notes are equal by:
-/// [`Notes::count_pairs`] copies them to where they are.
+/// [`Notes::settle`] copies them to where they are. With each the name of the model's folder.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Running(pub(crate) Option<(String, Arc<PairCounts>)>);
+pub(crate) enum Running {
+    #[default]
+    Nothing,
+    Pairs(String, Arc<PairCounts>),
+    Listwise(String, Tally),
+}
 
 impl PartialEq for Running {
     fn eq(&self, _: &Running) -> bool {
@@ -110,6 +121,46 @@ pub(crate) struct CalibrationNote {
     pub(crate) directions: usize,
 }
 
+/// What a listwise reranker was answered, and how much of it had to be repaired.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ListwiseNote {
+    /// Windows of candidates that were ordered.
+    pub(crate) windows: usize,
+    /// Replies, those to retries included.
+    pub(crate) replies: usize,
+    pub(crate) retries: usize,
+    /// Replies that were broken off.
+    pub(crate) unfinished: usize,
+    /// Windows whose reply names no candidate.
+    pub(crate) non_answers: usize,
+    /// Numbers that are there twice.
+    pub(crate) repeats: usize,
+    /// Numbers of no candidate.
+    pub(crate) unknown: usize,
+    /// Candidates left out, which follow in the order they were shown in.
+    pub(crate) omitted: usize,
+    pub(crate) prompt_tokens: u64,
+    pub(crate) reply_tokens: u64,
+}
+
+impl From<ListwiseCounts> for ListwiseNote {
+    fn from(counts: ListwiseCounts) -> ListwiseNote {
+        ListwiseNote {
+            windows: counts.windows,
+            replies: counts.replies,
+            retries: counts.retries,
+            unfinished: counts.unfinished,
+            non_answers: counts.non_answers,
+            repeats: counts.repeats,
+            unknown: counts.unknown,
+            omitted: counts.omitted,
+            prompt_tokens: counts.prompt_tokens,
+            reply_tokens: counts.reply_tokens,
+        }
+    }
+}
+
 impl From<Seen> for Cut {
     fn from(seen: Seen) -> Cut {
         let Seen { texts, cut, tokens, tokens_lost } = seen;
@@ -145,10 +196,20 @@ impl Notes {
     }
 
     /// Takes over what a reranker counted, after the run.
-    pub(crate) fn count_pairs(&mut self) {
-        if let Some((model, counts)) = self.pairs.0.take() {
-            let (documents, queries, pairs) = (None, None, Some(counts.cut()));
-            self.truncation.push(Truncated { model, documents, queries, pairs });
+    pub(crate) fn settle(&mut self) {
+        match std::mem::take(&mut self.running) {
+            Running::Nothing => {}
+            Running::Pairs(model, counts) => {
+                let (documents, queries, pairs) = (None, None, Some(counts.cut()));
+                self.truncation.push(Truncated { model, documents, queries, pairs });
+                self.flat_queries = Some(counts.flat()).filter(|&flat| 0 < flat);
+            }
+            Running::Listwise(model, tally) => {
+                let counts = tally.counts();
+                let (queries, pairs) = (Some(counts.queries.into()), Some(counts.documents.into()));
+                self.truncation.push(Truncated { model, documents: None, queries, pairs });
+                self.listwise = Some(counts.into());
+            }
         }
     }
 

@@ -130,13 +130,14 @@ fn selected_again(
     if card.select.is_none() {
         return Ok(None);
     }
+    let only = BTreeSet::from([query.id.clone()]);
     let job = Job {
         registry,
         bench,
         cases,
         depth: Depth(receipt.settings.depth),
         ties: receipt.settings.ties.parse()?,
-        only: Some(&query.id),
+        only: Some(&only),
         keep_families: true,
         ui,
     };

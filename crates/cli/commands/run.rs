@@ -33,6 +33,7 @@ use crate::{
 ///   cleanhit run
 ///   cleanhit run -b ./my-bench
 ///   cleanhit run --all -o out
+///   cleanhit run --neural
 ///   cleanhit init my.toml && cleanhit run my.toml
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -49,6 +50,9 @@ pub(crate) struct Args {
     /// Every built-in method, alone and with every selector
     #[arg(long, conflicts_with = "experiment")]
     all: bool,
+    /// Also neural methods whose weights are small: they run on a CPU in minutes
+    #[arg(long, conflicts_with = "experiment")]
+    neural: bool,
     /// Leave the paired agent runs out
     #[arg(long)]
     no_rae: bool,
@@ -64,6 +68,9 @@ pub(crate) fn run(args: &Args, registry: &Registry, ui: &Ui) -> anyhow::Result<V
     };
     if args.all {
         experiment.use_all_methods();
+    }
+    if args.neural {
+        experiment.add_neural_methods();
     }
     let file = args.experiment.as_ref().map(|path| path.display().to_string());
     let field = |name: &str| match &file {

@@ -14,6 +14,11 @@ pub(crate) fn cache_folder() -> anyhow::Result<PathBuf> {
     folder("CLEANHIT_CACHE", "cleanhit/embeddings")
 }
 
+/// `answers` beside the cache folder: what language models answered.
+pub(crate) fn answers_folder() -> anyhow::Result<PathBuf> {
+    Ok(cache_folder()?.with_file_name("answers"))
+}
+
 fn folder(variable: &str, below: &str) -> anyhow::Result<PathBuf> {
     let get = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     if let Some(folder) = get(variable) {

@@ -3,6 +3,7 @@
 
 mod encoder;
 mod folders;
+mod language;
 
 use std::{
     collections::BTreeMap,
@@ -21,7 +22,8 @@ use serde::{Deserialize, Serialize};
 use crate::{cards::Card, ui::Ui};
 
 pub(crate) use encoder::{DenseTable, Encoder};
-pub(crate) use folders::{cache_folder, models_folder};
+pub(crate) use folders::{answers_folder, cache_folder, models_folder};
+pub(crate) use language::Languages;
 
 /// Opened once; a plug-in's scorers reach it too.
 static SHARED: OnceLock<Shared> = OnceLock::new();
@@ -31,6 +33,7 @@ pub(crate) struct Shared {
     device: Device,
     pub(crate) ui: Ui,
     encoders: Mutex<BTreeMap<String, Arc<Encoder>>>,
+    pub(crate) languages: Languages,
 }
 
 /// Where a card's weights come from: a `[….model]` table.
@@ -62,7 +65,12 @@ pub(crate) struct ModelNote {
 /// Opens the device and keeps it for all that comes after. The first call counts.
 pub(crate) fn start(device: &str, ui: Ui) -> anyhow::Result<()> {
     let device = Device::open(device)?;
-    SHARED.get_or_init(|| Shared { device, ui, encoders: Mutex::default() });
+    SHARED.get_or_init(|| Shared {
+        device,
+        ui,
+        encoders: Mutex::default(),
+        languages: Languages::default(),
+    });
     Ok(())
 }
 
@@ -72,6 +80,7 @@ pub(crate) fn shared() -> &'static Shared {
         device: Device::cpu(),
         ui: Ui::new(false, true, false),
         encoders: Mutex::default(),
+        languages: Languages::default(),
     })
 }
 

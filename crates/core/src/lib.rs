@@ -32,7 +32,7 @@ pub use pool::{Candidate, CandidateId, Corpus, DocIx, Pool, PoolError};
 pub use ranking::{Cutoff, Depth, Hit, Ranking, Score, ScoreError};
 pub use run::{Query, QueryId, QueryText, Rankings, Run};
 pub use sanity::{ByLength, Constant, IdOrder, Random};
-pub use scorer::{BoxError, Exhaustive, Reranker, Rescore, Retriever, Scorer, per_query};
+pub use scorer::{BoxError, Exhaustive, Head, Reranker, Rescore, Retriever, Scorer, per_query};
 pub use select::{Diagnosed, Partition, Released, Representative, Resolver, Selector};
 pub use setting::{
     BenchmarkTrained, Diagnostic, OtherDeclared, ReleasedFamily, Setting, TextCluster, TextOnly,

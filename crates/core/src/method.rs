@@ -214,9 +214,6 @@ impl<S: Setting> Method<S> {
                     }
                 }
             }
-            if let Some(progress) = options.progress {
-                progress(queries.len());
-            }
         }
         let before = self.selection.as_ref().map(|_| Rankings::new(options.depth, before));
         let run = Run::declared(Rankings::new(options.depth, by_query));
@@ -236,7 +233,12 @@ impl<S: Setting> Method<S> {
         let answers: Vec<Result<Answer, MethodError>> = (queries, &keys, firsts)
             .into_par_iter()
             .map(|(query, ties, first)| {
-                self.finish(query.as_text(), ties, first, pool.corpus(), side, options.depth)
+                let answer =
+                    self.finish(query.as_text(), ties, first, pool.corpus(), side, options.depth);
+                if let Some(progress) = options.progress {
+                    progress(1);
+                }
+                answer
                     .map_err(|source| failure(query, pool, source))
                     .and_then(|answer| enough(query, pool, options.depth, answer))
             })

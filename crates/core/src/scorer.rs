@@ -72,6 +72,17 @@ pub struct Exhaustive<S> {
 /// Makes a reranker of a scorer by scoring the ranked candidates.
 pub struct Rescore<S>(pub S);
 
+/// Reorders the first of a ranking; what comes after them keeps its order behind them.
+///
+/// The others' scores are made: each lies 1, or the least step there is, below the one before
+/// it, the first of them below the last of the reordered. So no tie mixes the two.
+pub struct Head<R> {
+    /// How many candidates are reordered.
+    pub top: Depth,
+    /// What reorders them.
+    pub reranker: R,
+}
+
 /// Answers queries in parallel, each alone; the result is in their order.
 ///
 /// # Errors
@@ -86,6 +97,12 @@ pub fn per_query<'q>(
 }
 
 impl<S: Scorer + ?Sized> Scorer for Box<S> {
+    fn score(&self, query: QueryText<'_>, texts: &[&str]) -> Result<Vec<f64>, BoxError> {
+        (**self).score(query, texts)
+    }
+}
+
+impl<S: Scorer + ?Sized> Scorer for Arc<S> {
     fn score(&self, query: QueryText<'_>, texts: &[&str]) -> Result<Vec<f64>, BoxError> {
         (**self).score(query, texts)
     }
@@ -108,6 +125,18 @@ impl<R: Retriever + ?Sized> Retriever for Arc<R> {
         depth: Depth,
     ) -> Result<Vec<Ranking>, BoxError> {
         (**self).retrieve(queries, depth)
+    }
+}
+
+impl<R: Reranker + ?Sized> Reranker for Box<R> {
+    fn rerank(
+        &self,
+        query: QueryText<'_>,
+        corpus: &Corpus,
+        ranking: Ranking,
+        ties: &TieKeys,
+    ) -> Result<Ranking, BoxError> {
+        (**self).rerank(query, corpus, ranking, ties)
     }
 }
 
@@ -153,6 +182,32 @@ impl<S: Scorer> Reranker for Rescore<S> {
                 Err(_) => Err(ScoreError::NotFinite { doc: Some(doc), value }),
             })
             .collect::<Result<Vec<Hit>, ScoreError>>()?;
+        Ok(Ranking::new(hits, depth, ties))
+    }
+}
+
+impl<R: Reranker> Reranker for Head<R> {
+    fn rerank(
+        &self,
+        query: QueryText<'_>,
+        corpus: &Corpus,
+        ranking: Ranking,
+        ties: &TieKeys,
+    ) -> Result<Ranking, BoxError> {
+        let depth = Depth::of_len(ranking.hits().len());
+        let rest: Vec<DocIx> =
+            ranking.hits().iter().skip(self.top.get()).map(|hit| hit.doc).collect();
+        let head = self.reranker.rerank(query, corpus, ranking.truncate(self.top), ties)?;
+        if rest.is_empty() {
+            return Ok(head);
+        }
+        let mut hits = head.hits().to_vec();
+        let mut last = hits.last().map_or(0.0, |hit| hit.score.get());
+        for doc in rest {
+            // Beyond 2^53 a step of 1 is no step.
+            last = (last - 1.0).min(last.next_down());
+            hits.push(Hit { doc, score: Score::new(last)? });
+        }
         Ok(Ranking::new(hits, depth, ties))
     }
 }

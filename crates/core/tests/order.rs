@@ -327,3 +327,33 @@ fn the_contract_accepts_a_sound_scorer_and_refuses_the_others() {
     let breach = check_scorer(&Broken(f64::INFINITY), &["bad"], &texts).unwrap_err();
     assert!(matches!(breach, ContractError::NotFinite { .. }), "{breach}");
 }
+
+#[test]
+fn what_follows_the_reordered_head_keeps_its_order_below_it() {
+    /// The shortest text is the best, on a scale where a step of 1 may be none.
+    struct Shortest(f64);
+    impl Scorer for Shortest {
+        fn score(&self, _: QueryText<'_>, texts: &[&str]) -> Result<Vec<f64>, BoxError> {
+            Ok(texts.iter().map(|text| self.0 - text.len() as f64 * self.0.abs() / 64.0).collect())
+        }
+    }
+    let pool = pool(12, false);
+    let ties = keys(TieRule::Hash, &pool);
+    let order = ["c11", "c10", "c1", "c2", "c9", "c0", "c8"];
+    let first = listed(&pool, &order);
+    for scale in [1.0, -3.0, 1e300] {
+        let head = Head { top: depth(3), reranker: Rescore(Shortest(scale)) };
+        let rank =
+            |ranking| head.rerank(QueryText::new("q"), pool.corpus(), ranking, &ties).unwrap();
+        let found = rank(first.clone());
+        assert_eq!(ids(&pool, &found)[0], "c1", "the reranker has its say: {scale}");
+        assert_eq!(ids(&pool, &found)[3..], order[3..], "{scale}");
+        let below = found.hits()[2..].windows(2).all(|pair| pair[1].score < pair[0].score);
+        assert!(below, "no tie mixes the two: {:?}", found.hits());
+        // A head that is all of it is the reranker's own ranking.
+        let all = listed(&pool, &order[..3]);
+        let alone =
+            Rescore(Shortest(scale)).rerank(QueryText::new("q"), pool.corpus(), all.clone(), &ties);
+        assert_eq!(rank(all), alone.unwrap());
+    }
+}

@@ -74,6 +74,41 @@ pub enum NeuralError {
         /// What the reader said.
         source: safetensors::SafeTensorError,
     },
+    /// A file is not GGUF, or is cut short.
+    #[error("{}: not a whole GGUF file: {problem}", .path.display())]
+    Gguf {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A chat template can't be read, or refuses a talk.
+    #[error("the chat template: {problem}")]
+    Template {
+        /// What the template's reader said, on one line.
+        problem: String,
+    },
+    /// A prompt and the reply that is asked for are longer than the model reads.
+    #[error(
+        "the prompt has {prompt} tokens and the reply may have {reply}; expected at most {limit} together"
+    )]
+    TooLong {
+        /// Tokens of the prompt.
+        prompt: usize,
+        /// Tokens that the reply may have.
+        reply: usize,
+        /// The card's limit.
+        limit: usize,
+    },
+    /// A device computes no language models.
+    #[error("device `{device}`: language models are not computed on it; expected `cpu`")]
+    ChatDevice {
+        /// The device.
+        device: String,
+    },
+    /// A value that a model computed is not a number.
+    #[error("the model computed a logit that is not finite")]
+    NotFinite,
     /// A tensor is not there.
     #[error("{}: no tensor `{name}`", .path.display())]
     TensorAbsent {

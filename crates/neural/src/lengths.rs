@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use cleanhit_core::{BoxError, EmbeddingModel, Embeddings, Role};
 
-use crate::{cache::Cached, embedder::Embedder};
+use crate::{cache::Cached, embedder::Embedder, text::Truncation};
 
 /// Sums over texts of what a model sees of them.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -24,6 +24,28 @@ pub struct Lengths(Cached<Counts>);
 
 /// Tokens and kept tokens as a vector of two: f32 holds whole numbers up to 2^24.
 struct Counts(Arc<Embedder>);
+
+impl Seen {
+    /// Counts one text more.
+    pub fn count(&mut self, text: Truncation) {
+        let lost = text.tokens.saturating_sub(text.kept);
+        self.texts += 1;
+        self.cut += usize::from(0 < lost);
+        self.tokens += text.tokens as u64;
+        self.tokens_lost += lost as u64;
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Seen) -> Seen {
+        Seen {
+            texts: self.texts + other.texts,
+            cut: self.cut + other.cut,
+            tokens: self.tokens + other.tokens,
+            tokens_lost: self.tokens_lost + other.tokens_lost,
+        }
+    }
+}
 
 impl Lengths {
     /// Counts with the embedder's own tokenizer, prefixes and limit; keeps the counts under `root`.

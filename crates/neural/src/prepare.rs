@@ -14,7 +14,7 @@ pub struct TextSpec {
     /// Characters kept of a query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query_characters: Option<usize>,
-    /// Characters kept of a candidate's description, in [`Layout::Fields`].
+    /// Characters kept of a candidate's description, where the layout has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description_characters: Option<usize>,
     /// Characters kept of a candidate's body, in [`Layout::Fields`].
@@ -31,16 +31,20 @@ pub enum Layout {
     /// `{name} | {description} | {body}`. A text's first line is its name, what follows up to the
     /// first blank line its description, and the rest its body, as pools are rendered.
     Fields,
+    /// `{name}: {description}`, without the body; the parts are those of [`Layout::Fields`].
+    Description,
 }
 
 /// A text layout that contradicts itself.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "field `{field}`: cuts a part that `document = \"text\"` does not know; expected `document = \"fields\"`"
+    "field `{field}`: cuts a part that `document = \"{layout}\"` does not know; expected `document = \"fields\"`"
 )]
 pub struct TextSpecError {
     /// The limit.
     pub field: &'static str,
+    /// The layout, as a card writes it.
+    pub layout: &'static str,
 }
 
 /// A model that gets texts as a spec says.
@@ -57,13 +61,14 @@ impl TextSpec {
     ///
     /// If a limit is on a part that the layout does not know.
     pub fn check(&self) -> Result<(), TextSpecError> {
-        let limits = [
-            ("description_characters", self.description_characters),
-            ("body_characters", self.body_characters),
-        ];
-        match limits.iter().find(|(_, limit)| limit.is_some()) {
-            Some((field, _)) if self.document == Layout::Text => Err(TextSpecError { field }),
-            _ => Ok(()),
+        let (layout, unknown) = match self.document {
+            Layout::Fields => return Ok(()),
+            Layout::Text => ("text", self.description_characters.map(|_| "description_characters")),
+            Layout::Description => ("description", None),
+        };
+        match unknown.or(self.body_characters.map(|_| "body_characters")) {
+            Some(field) => Err(TextSpecError { field, layout }),
+            None => Ok(()),
         }
     }
 
@@ -72,6 +77,10 @@ impl TextSpec {
         match (role, self.document) {
             (Role::Query, _) => Cow::Borrowed(first(text, self.query_characters)),
             (Role::Document, Layout::Text) => Cow::Borrowed(text),
+            (Role::Document, Layout::Description) => {
+                let (name, description, _) = fields(text);
+                Cow::Owned(format!("{name}: {}", first(description, self.description_characters)))
+            }
             (Role::Document, Layout::Fields) => {
                 let (name, description, body) = fields(text);
                 let description = first(description, self.description_characters);
@@ -142,6 +151,17 @@ mod tests {
         assert_eq!(of("only a name"), "only a name |  | ");
         assert_eq!(of(""), " |  | ");
         assert_eq!(of("n\n\n\nb"), "n |  | b");
+    }
+
+    #[test]
+    fn a_description_comes_without_the_body() {
+        let spec =
+            TextSpec { document: Layout::Description, description_characters: Some(3), ..WHOLE };
+        spec.check().unwrap();
+        assert_eq!(spec.of(Role::Document, "n\ndé1\nd2\n\nbody"), "n: dé1");
+        assert_eq!(spec.of(Role::Document, "only a name"), "only a name: ");
+        let err = TextSpec { body_characters: Some(1), ..spec }.check().unwrap_err().to_string();
+        assert!(err.contains("`body_characters`") && err.contains("\"description\""), "{err}");
     }
 
     #[test]

@@ -62,6 +62,10 @@ pub(super) fn check(
                     build_retriever(stage, &one_candidate()?, registry)
                         .map_err(|error| card.source.at("retrieve", error))?;
                 }
+                if card.rerank.is_some() {
+                    // The tables of language models are read before weights are looked for.
+                    cards::weights_of(&card).map_err(|error| card.source.at("rerank", error))?;
+                }
                 Ok(card)
             }) {
                 Ok(card) => found.held(path, format!("method card `{}`", card.name)),

@@ -3,7 +3,9 @@
 //! What a model computed comes out the same on the same device only. Made again on another, it
 //! may differ as [`near`] allows, and then what follows from the last bits isn't compared.
 
-use cleanhit_core::{Depth, TieRule};
+use std::collections::BTreeSet;
+
+use cleanhit_core::{Depth, QueryId, TieRule};
 use cleanhit_eval::files::json_differences;
 use cleanhit_io::{
     InputError, counted, is_there, read_ranks, read_regular, sha256_hex, write_ranks,
@@ -53,7 +55,13 @@ pub(super) fn check(
     let depth = folder.depth.unwrap_or(Depth(receipt.settings.depth));
     // A rule that is none is reported below, as a difference.
     let ties = receipt.settings.ties.parse().unwrap_or(TieRule::Hash);
-    let ranked = match against.job(depth, ties).rank(&card) {
+    let only: Option<BTreeSet<QueryId>> = receipt
+        .settings
+        .only
+        .as_ref()
+        .map(|only| only.iter().map(|id| QueryId::from(id.as_str())).collect());
+    let job = Job { only: only.as_ref(), ..against.job(depth, ties) };
+    let ranked = match job.rank(&card) {
         Ok(ranked) => ranked,
         // A plug-in that is not registered here can't be run here.
         Err(error) if !receipt.is_exact() => {

@@ -59,6 +59,11 @@ impl Packed {
         Packed { inputs, outputs, strips, bias }
     }
 
+    /// Inputs and outputs.
+    pub(super) fn sizes(&self) -> (usize, usize) {
+        (self.inputs, self.outputs)
+    }
+
     /// `x`: `[rows, inputs]`; `out`: `[rows, outputs]`, overwritten.
     pub(super) fn apply(&self, x: &[f32], out: &mut [f32], finish: Finish<'_>) {
         dispatch(Apply { packed: self, x, out, finish });

@@ -4,12 +4,16 @@
 //! that stay in the cache. Nothing is allocated within a layer.
 
 mod attention;
+mod causal;
 mod functions;
 mod lanes;
 mod linear;
+mod memory;
+mod product;
 mod rotary;
 
 use attention::{Attention, Bias, Scratch};
+pub(crate) use causal::{Causal, Past};
 use functions::{Scale, norm_rows};
 use linear::{BLOCK, Finish, Packed};
 use rotary::Rotary;

@@ -118,7 +118,7 @@ pub fn fetch(
 
 /// The files of a repository that a model needs.
 fn needed(source: &ModelSource, listed: &[String]) -> Result<Vec<String>, HubError> {
-    const PLAIN: [&str; 7] = [
+    const PLAIN: [&str; 9] = [
         "config.json",
         "tokenizer.json",
         "tokenizer_config.json",
@@ -126,13 +126,18 @@ fn needed(source: &ModelSource, listed: &[String]) -> Result<Vec<String>, HubErr
         "modules.json",
         "sentence_bert_config.json",
         "config_sentence_transformers.json",
+        "generation_config.json",
+        "chat_template.jinja",
     ];
+    // A repository has a model in GGUF many times over: the card's hash says which is meant.
+    let gguf: Vec<&String> = source.sha256.keys().filter(|file| super::is_gguf(file)).collect();
     let whole = listed.iter().any(|file| file == "model.safetensors");
     let is_shard = |file: &str| {
         let rest = file.strip_prefix("model-").and_then(|rest| rest.strip_suffix(".safetensors"));
         rest.is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit() || b"-of".contains(&b)))
     };
     let weights = |file: &str| match whole {
+        _ if !gguf.is_empty() => gguf.iter().any(|named| *named == file),
         true => file == "model.safetensors",
         false => file == "model.safetensors.index.json" || is_shard(file),
     };
@@ -150,7 +155,10 @@ fn needed(source: &ModelSource, listed: &[String]) -> Result<Vec<String>, HubErr
         return Err(HubError::NoWeights {
             repository: source.repository.clone(),
             revision: source.revision.clone(),
-            expected: "`model.safetensors`, whole or in shards",
+            expected: match gguf.is_empty() {
+                true => "`model.safetensors`, whole or in shards",
+                false => "GGUF file of which the card has a hash",
+            },
         });
     }
     let wanted = |file: &&String| {

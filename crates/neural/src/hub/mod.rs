@@ -225,12 +225,12 @@ pub fn locate(
 ) -> Result<Option<Located>, HubError> {
     source.check()?;
     let own = models.join(card);
-    if has_weights(&own) {
+    if has_weights(&own, source) {
         check_files(&own, &source.sha256)?;
         return Ok(Some(Located { folder: own, place: Place::Models }));
     }
     let Some(folder) = cached(source, settings) else { return Ok(None) };
-    if !has_weights(&folder) {
+    if !has_weights(&folder, source) {
         return Ok(None);
     }
     let mut known = source.sha256.clone();
@@ -297,10 +297,23 @@ fn cached(source: &ModelSource, settings: &HubSettings) -> Option<PathBuf> {
     (is_inside(commit.trim()) && folder.is_dir()).then_some(folder)
 }
 
-/// Whether a folder holds weights in a form that is read. Which files exactly a model needs is
-/// its loader's to say.
-fn has_weights(folder: &Path) -> bool {
-    ["model.safetensors", "model.safetensors.index.json"].iter().any(|f| folder.join(f).is_file())
+/// Whether a folder holds weights in a form that is read: the GGUF files that the card has a hash
+/// of, if there are any. Which files exactly a model needs is its loader's to say.
+fn has_weights(folder: &Path, source: &ModelSource) -> bool {
+    let mut named = source.sha256.keys().filter(|file| is_gguf(file)).peekable();
+    if named.peek().is_some() {
+        return named.all(|file| folder.join(file).is_file());
+    }
+    let plain = ["model.safetensors", "model.safetensors.index.json"];
+    plain.iter().any(|file| folder.join(file).is_file())
+        || fs::read_dir(folder).is_ok_and(|entries| {
+            entries.flatten().any(|entry| is_gguf(&entry.file_name().to_string_lossy()))
+        })
+}
+
+/// Whether a file holds a whole model in GGUF, by its name.
+fn is_gguf(file: &str) -> bool {
+    Path::new(file).extension().is_some_and(|ending| ending == "gguf")
 }
 
 /// Checks the files of a folder that have a known hash; one that is not there is the loader's

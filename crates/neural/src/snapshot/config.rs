@@ -30,6 +30,11 @@ impl Config {
         Ok(Config { path: path.to_owned(), fields })
     }
 
+    /// Fields that were read from another form of file.
+    pub(crate) fn of_fields(path: &Path, fields: Map<String, Value>) -> Config {
+        Config { path: path.to_owned(), fields }
+    }
+
     /// An object inside another.
     pub(crate) fn object(&self, field: &str) -> Result<Option<Config>, NeuralError> {
         match self.value(field) {
@@ -120,6 +125,21 @@ impl Config {
         }
     }
 
+    /// As [`Config::wrong`] of a field that is too long to show.
+    pub(crate) fn mismatched(&self, field: &str, expected: &str) -> NeuralError {
+        let got = match self.fields.get(field) {
+            None => "absent".to_owned(),
+            Some(Value::Array(list)) => format!("a list of {}", list.len()),
+            Some(_) => "no list".to_owned(),
+        };
+        NeuralError::Field {
+            path: self.path.clone(),
+            field: field.to_owned(),
+            got,
+            expected: expected.to_owned(),
+        }
+    }
+
     /// The error that `field` is not what was expected.
     pub(crate) fn wrong(&self, field: &str, expected: &str) -> NeuralError {
         let got = match self.fields.get(field) {
@@ -138,9 +158,13 @@ impl Config {
 
 /// The first characters of a text, on one line.
 pub(crate) fn short(text: &str) -> String {
-    const KEPT: usize = 80;
+    short_of(text, 80)
+}
+
+/// The first `kept` characters of a text, on one line.
+pub(crate) fn short_of(text: &str, kept: usize) -> String {
     let escaped = text.escape_debug().to_string();
-    match escaped.char_indices().nth(KEPT) {
+    match escaped.char_indices().nth(kept) {
         Some((end, _)) => format!("{}…", &escaped[..end]),
         None => escaped,
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-pub(crate) use config::{Config, short};
+pub(crate) use config::{Config, short, short_of};
 pub(crate) use sentence::Sentence;
 pub(crate) use weights::Weights;
 
@@ -136,7 +136,7 @@ impl Snapshot {
 }
 
 /// A JSON file that may be absent.
-fn optional(path: &Path) -> Result<Option<Config>, NeuralError> {
+pub(crate) fn optional(path: &Path) -> Result<Option<Config>, NeuralError> {
     match path.is_file() {
         true => Config::read(path).map(Some),
         false => Ok(None),

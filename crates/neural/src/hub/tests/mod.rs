@@ -228,6 +228,28 @@ fn shards_are_fetched_with_their_index() {
 }
 
 #[test]
+fn of_many_gguf_files_the_one_with_a_hash_is_fetched() {
+    let files = [
+        ("config.json", b"{}".to_vec()),
+        ("model.Q4_1.gguf", vec![4; 5000]),
+        ("model.Q8_0.gguf", vec![8; 9000]),
+        ("generation_config.json", b"{}".to_vec()),
+    ];
+    let mut world = World::new(&files);
+    assert!(world.err().ends_with("has no `model.safetensors`, whole or in shards"));
+    let hash = hex::encode(Sha256::digest(vec![4; 5000]));
+    world.source.sha256.insert("model.Q4_1.gguf".into(), hash.clone());
+    let folder = world.get().unwrap().folder;
+    let there = |file: &str| folder.join(file).is_file();
+    assert!(there("model.Q4_1.gguf") && there("generation_config.json"));
+    assert!(!there("model.Q8_0.gguf"));
+    // It is found again, and another one beside it is not taken for it.
+    assert_eq!(world.get().unwrap().folder, folder);
+    world.source.sha256 = BTreeMap::from([("model.Q2_K.gguf".to_owned(), hash)]);
+    assert!(world.err().ends_with("has no GGUF file of which the card has a hash"));
+}
+
+#[test]
 fn sources_that_are_none_are_refused() {
     let mut world = World::new(&files());
     for repository in ["model", "../x/y", "a/b/c", "a/", "a/..", ""] {
