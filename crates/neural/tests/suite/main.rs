@@ -4,6 +4,8 @@
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 #![expect(clippy::print_stdout, reason = "distances, and why a test was skipped")]
 
+mod chat;
+mod chat_refusals;
 mod golden;
 mod laws;
 mod packaged;

@@ -4,13 +4,14 @@
 
 use std::path::PathBuf;
 
-use cleanhit_core::{EmbeddingModel, Embeddings, Role};
+use cleanhit_core::{ChatModel, Decoding, EmbeddingModel, Embeddings, Message, Role, Speaker};
 use cleanhit_neural::{
-    Architecture, Device, Dtype, Embedder, EmbedderSpec, PaddingSide, Pooling, Prompts,
+    Architecture, ChatArchitecture, ChatSpec, ChatTemplate, ChatWeights, Device, Dtype, Embedder,
+    EmbedderSpec, LanguageModel, Matrices, PaddingSide, Pooling, Prompts, SystemPolicy,
 };
 use safetensors::SafeTensors;
 
-use crate::support::{close, golden, refs, texts};
+use crate::support::{close, golden, json, refs, texts};
 
 /// The folder of a packaged model; without it the test says so and passes.
 fn packaged(name: &str) -> Option<PathBuf> {
@@ -109,4 +110,72 @@ fn the_packaged_table_gives_the_references_vectors() {
     let got = model.embed(Role::Document, &refs(&texts().all)).unwrap();
     let wanted = floats(&file, "vectors");
     close("tokenlearn", &got, wanted.chunks_exact(wanted.len() / got.len()));
+}
+
+/// What llama.cpp and torch gave of the packaged language model.
+#[derive(serde::Deserialize)]
+struct Talks {
+    rows: Vec<Talk>,
+    ids: Vec<Vec<u32>>,
+}
+
+#[derive(serde::Deserialize)]
+struct Talk {
+    question: String,
+    ids: Vec<u32>,
+    /// Every thousandth.
+    logits: Vec<f64>,
+    said: Vec<u32>,
+    margin: f64,
+}
+
+fn smollm(matrices: Matrices) -> ChatSpec {
+    ChatSpec {
+        architecture: ChatArchitecture::Llama,
+        weights: ChatWeights::Gguf { file: "SmolLM2-135M-Instruct.Q4_1.gguf".to_owned(), matrices },
+        dtype: Dtype::F32,
+        max_tokens: 2048,
+        template: ChatTemplate::Model {},
+        system: SystemPolicy::AsGiven {},
+        thinking: false,
+    }
+}
+
+#[test]
+fn smollm_says_what_the_reference_says() {
+    let Some(dir) = packaged("smollm2-135m-instruct") else { return };
+    let talks: Talks = json("smollm2-135m-instruct.json");
+    let model = LanguageModel::open(&dir, &smollm(Matrices::Dequantised), &Device::cpu()).unwrap();
+    let texts = texts().some;
+    for (text, wanted) in texts.iter().zip(&talks.ids) {
+        assert_eq!(&model.text_ids(text).unwrap(), wanted, "{text:?}");
+    }
+    let mut worst = 0.0f64;
+    for row in &talks.rows {
+        let talk = [Message::new(Speaker::User, row.question.as_str())];
+        assert_eq!(model.token_ids(&talk).unwrap(), row.ids, "{}", row.question);
+        let logits = model.logits(&row.ids).unwrap();
+        for (got, wanted) in logits.iter().step_by(1000).zip(&row.logits) {
+            worst = worst.max((f64::from(*got) - wanted).abs());
+        }
+        let decoding = Decoding { max_tokens: 24, temperature: 0.0, seed: 0 };
+        let reply = model.reply(&talk, &decoding).unwrap();
+        println!("{} {}", row.question, reply.text);
+        if 1e-2 < row.margin {
+            assert_eq!(reply.reply_tokens, row.said.len(), "{}", row.question);
+        }
+    }
+    println!("smollm: largest difference {worst:.1e}");
+    assert!(worst <= 1e-3, "a logit differs by {worst}");
+}
+
+#[test]
+fn smollms_kept_matrices_answer_the_same_again() {
+    let Some(dir) = packaged("smollm2-135m-instruct") else { return };
+    let model = LanguageModel::open(&dir, &smollm(Matrices::Kept), &Device::cpu()).unwrap();
+    let talk = [Message::new(Speaker::User, "What is the capital of France?")];
+    let decoding = Decoding { max_tokens: 12, temperature: 0.0, seed: 0 };
+    let reply = model.reply(&talk, &decoding).unwrap();
+    println!("{}", reply.text);
+    assert_eq!(model.reply(&talk, &decoding).unwrap(), reply);
 }
