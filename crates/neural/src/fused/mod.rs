@@ -8,6 +8,8 @@ mod functions;
 mod lanes;
 mod linear;
 mod rotary;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 use attention::{Attention, Bias, Scratch};
 use functions::{Scale, norm_rows};
@@ -299,6 +301,6 @@ impl Engine for Fused {
     }
 
     fn name(&self) -> &'static str {
-        "fused 1"
+        "fused 2"
     }
 }
