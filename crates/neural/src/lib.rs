@@ -20,7 +20,6 @@ mod hnsw;
 pub mod hub;
 mod lengths;
 mod mapped;
-mod matrix;
 mod prepare;
 mod skillsight;
 mod snapshot;

@@ -13,12 +13,12 @@ use super::{
 use crate::encoder::{Activation, Linear};
 
 /// Rows that go through a layer's panels together: their values stay in the second cache.
-pub(super) const BLOCK: usize = 4 * ROWS;
+pub(crate) const BLOCK: usize = 4 * ROWS;
 /// Strips of a panel that stay in the first cache while the rows of a block pass.
 const DEPTH: usize = 192;
 
 /// A linear layer in panels of [`COLUMNS`] outputs; the last is filled up with zeros.
-pub(super) struct Packed {
+pub(crate) struct Packed {
     inputs: usize,
     outputs: usize,
     /// `[panels, inputs]`
@@ -29,7 +29,7 @@ pub(super) struct Packed {
 
 /// What is done with a product before it is stored.
 #[derive(Clone, Copy)]
-pub(super) enum Finish<'a> {
+pub(crate) enum Finish<'a> {
     /// Stored as it is.
     Store,
     /// An activation.
@@ -43,24 +43,30 @@ pub(super) enum Finish<'a> {
 impl Packed {
     /// Packs `[outputs, inputs]`.
     pub(super) fn new(linear: &Linear) -> Packed {
-        let (inputs, outputs) = (linear.inputs, linear.outputs);
+        let mut packed = Packed::of_rows(linear.inputs, &linear.weight);
+        for (o, &b) in linear.bias.iter().flatten().enumerate() {
+            packed.bias[o / COLUMNS].0[o % COLUMNS] = b;
+        }
+        packed
+    }
+
+    /// Packs rows of `inputs` values each, without a bias: products with them.
+    pub(crate) fn of_rows(inputs: usize, rows: &[f32]) -> Packed {
+        let outputs = rows.len() / inputs;
         let panels = outputs.div_ceil(COLUMNS);
         let mut strips = vec![Strip::ZERO; panels * inputs];
-        for (o, row) in linear.weight.chunks_exact(inputs).enumerate() {
+        for (o, row) in rows.chunks_exact(inputs).enumerate() {
             let panel = &mut strips[o / COLUMNS * inputs..][..inputs];
             for (strip, &weight) in panel.iter_mut().zip(row) {
                 strip.0[o % COLUMNS] = weight;
             }
         }
-        let mut bias = vec![Strip::ZERO; panels];
-        for (o, &b) in linear.bias.iter().flatten().enumerate() {
-            bias[o / COLUMNS].0[o % COLUMNS] = b;
-        }
+        let bias = vec![Strip::ZERO; panels];
         Packed { inputs, outputs, strips, bias }
     }
 
     /// `x`: `[rows, inputs]`; `out`: `[rows, outputs]`, overwritten.
-    pub(super) fn apply(&self, x: &[f32], out: &mut [f32], finish: Finish<'_>) {
+    pub(crate) fn apply(&self, x: &[f32], out: &mut [f32], finish: Finish<'_>) {
         dispatch(Apply { packed: self, x, out, finish });
     }
 }

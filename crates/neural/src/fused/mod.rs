@@ -13,7 +13,7 @@ mod x86;
 
 use attention::{Attention, Bias, Scratch};
 use functions::{Scale, norm_rows};
-use linear::{BLOCK, Finish, Packed};
+pub(crate) use linear::{BLOCK, Finish, Packed};
 use rotary::Rotary;
 pub(crate) use rotary::table as rotary_table;
 
