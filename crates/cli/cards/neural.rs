@@ -131,7 +131,7 @@ pub(super) fn build(stage: &Stage, pool: &Pool) -> anyhow::Result<Option<Built>>
             let encoder = shared().encoder_of(table::<DenseTable>(stage)?)?;
             let documents = documents(&encoder, corpus)?;
             let notes = notes(&encoder, pool, &documents)?;
-            let products = Box::new(Blocked::new(documents));
+            let products = Box::new(Blocked::new(&documents));
             let dense = Dense::over(Arc::clone(&encoder.model), products, encoder.similarity)?;
             Built::neural(Box::new(dense), notes, vec![count_queries(encoder)])
         }
@@ -178,7 +178,7 @@ pub(super) fn over_plug_in(model: Box<dyn EmbeddingModel>, pool: &Pool) -> anyho
     let texts = pool.corpus().texts();
     let documents =
         embed_checked(&*model, Role::Document, &texts).map_err(|err| anyhow!("{err}"))?;
-    let documents = Blocked::new(Similarity::Cosine.prepare(documents));
+    let documents = Blocked::new(&Similarity::Cosine.prepare(documents));
     let dense = Dense::over(model, Box::new(documents), Similarity::Cosine)?;
     Ok(Built::neural(Box::new(dense), Notes::of(pool), Vec::new()))
 }

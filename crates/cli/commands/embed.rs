@@ -1,17 +1,23 @@
 //! `cleanhit embed`: vectors of texts.
 
 use std::{
-    io::{BufRead as _, BufReader},
+    fs::File,
+    io::{BufRead as _, BufReader, BufWriter, Lines, Seek as _, Write as _},
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context as _, anyhow, bail};
-use cleanhit_core::{Embeddings, Role, embed_checked};
+use cleanhit_core::{Role, embed_checked};
+use cleanhit_io::write_atomic_with;
+use cleanhit_neural::Seen;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::Verdict;
-use crate::{neural, ranking, ui::Ui};
+use crate::{
+    neural::{self, Encoder},
+    ui::Ui,
+};
 
 /// Embed texts with an embedder's card
 ///
@@ -49,17 +55,48 @@ struct Line {
     text: String,
 }
 
+/// Texts embedded at once: what is held is a handful, however many there are.
+const CHUNK: usize = 4096;
+
 pub(crate) fn run(args: &Args, ui: &Ui) -> anyhow::Result<Verdict> {
-    let texts = read(&args.texts)?;
     let role = match args.role {
         RoleName::Query => Role::Query,
         RoleName::Document => Role::Document,
     };
+    let mut texts = Texts::open(&args.texts)?;
+    let mut chunk = texts.next(CHUNK)?;
+    if chunk.is_empty() {
+        bail!("{}: holds no text; expected one object a line", args.texts.display());
+    }
     let encoder = neural::shared().encoder(&args.method)?;
-    let refs: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let vectors = embed_checked(&*encoder.model, role, &refs).map_err(|err| anyhow!("{err}"))?;
-    let seen = encoder.seen(role, &refs).map_err(|err| anyhow!("{err}"))?;
-    ranking::write(&args.output, &npy(&vectors))?;
+    let (dim, mut all) = (encoder.model.dim(), Seen::default());
+    write_atomic_with(&args.output, |file| {
+        let mut out = BufWriter::new(file);
+        let failed = || format!("{}: cannot write", args.output.display());
+        out.write_all(&header(0, dim)).with_context(failed)?;
+        while !chunk.is_empty() {
+            let refs: Vec<&str> = chunk.iter().map(String::as_str).collect();
+            let vectors =
+                embed_checked(&*encoder.model, role, &refs).map_err(|err| anyhow!("{err}"))?;
+            for value in vectors.values() {
+                out.write_all(&value.to_le_bytes()).with_context(failed)?;
+            }
+            let seen = encoder.seen(role, &refs).map_err(|err| anyhow!("{err}"))?;
+            all.texts += seen.texts;
+            all.cut += seen.cut;
+            all.tokens += seen.tokens;
+            all.tokens_lost += seen.tokens_lost;
+            chunk = texts.next(CHUNK)?;
+        }
+        out.rewind().with_context(failed)?;
+        out.write_all(&header(all.texts, dim)).with_context(failed)?;
+        out.flush().with_context(failed)
+    })?;
+    say(args, ui, &encoder, dim, all)?;
+    Ok(Verdict::Done)
+}
+
+fn say(args: &Args, ui: &Ui, encoder: &Encoder, dim: usize, seen: Seen) -> anyhow::Result<()> {
     if 0 < seen.cut {
         ui.warn(&format!(
             "{} of {} texts are longer than the model reads; {} of {} tokens are lost",
@@ -67,52 +104,63 @@ pub(crate) fn run(args: &Args, ui: &Ui) -> anyhow::Result<Verdict> {
         ));
     }
     if ui.json {
-        ui.out_json(&json!({
-            "output": args.output, "texts": texts.len(), "dim": vectors.dim(),
+        return ui.out_json(&json!({
+            "output": args.output, "texts": seen.texts, "dim": dim,
             "model": encoder.note, "texts_cut": seen.cut, "tokens": seen.tokens,
             "tokens_lost": seen.tokens_lost,
-        }))?;
-    } else {
-        let output = args.output.display();
-        ui.note(&format!("{output}: {} vectors of {}", texts.len(), vectors.dim()));
+        }));
     }
-    Ok(Verdict::Done)
+    ui.note(&format!("{}: {} vectors of {dim}", args.output.display(), seen.texts));
+    Ok(())
 }
 
-fn read(path: &Path) -> anyhow::Result<Vec<String>> {
-    let file = path.display();
-    let open = std::fs::File::open(path).with_context(|| format!("cannot read {file}"))?;
-    let mut texts = Vec::new();
-    for (line, number) in BufReader::new(open).lines().zip(1usize..) {
-        let line = line.with_context(|| format!("{file}:{number}: cannot read the line"))?;
-        if line.trim().is_empty() {
-            continue;
+/// The texts of a file, line by line.
+struct Texts {
+    file: String,
+    lines: Lines<BufReader<File>>,
+    number: usize,
+}
+
+impl Texts {
+    fn open(path: &Path) -> anyhow::Result<Texts> {
+        let file = path.display().to_string();
+        let open = File::open(path).with_context(|| format!("cannot read {file}"))?;
+        Ok(Texts { file, lines: BufReader::new(open).lines(), number: 0 })
+    }
+
+    /// The next texts, at most `n`. Empty lines don't count.
+    fn next(&mut self, n: usize) -> anyhow::Result<Vec<String>> {
+        let mut texts = Vec::new();
+        while texts.len() < n {
+            let Some(line) = self.lines.next() else { break };
+            self.number += 1;
+            let at = format!("{}:{}", self.file, self.number);
+            let line = line.with_context(|| format!("{at}: cannot read the line"))?;
+            if line.trim().is_empty() {
+                continue;
+            }
+            let Line { text } = serde_json::from_str(&line).map_err(|err| {
+                let message = err.to_string();
+                let problem = message.split(" at line ").next().unwrap_or_default();
+                anyhow!("{at}: {problem}; expected an object with the key `text` alone")
+            })?;
+            texts.push(text);
         }
-        let Line { text } = serde_json::from_str(&line).map_err(|err| {
-            let message = err.to_string();
-            let problem = message.split(" at line ").next().unwrap_or_default();
-            anyhow!("{file}:{number}: {problem}; expected an object with the key `text` alone")
-        })?;
-        texts.push(text);
+        Ok(texts)
     }
-    if texts.is_empty() {
-        bail!("{file}: holds no text; expected one object a line");
-    }
-    Ok(texts)
 }
 
-/// NumPy's format, version 1.0: a header of a multiple of 64 bytes, then the values.
-fn npy(vectors: &Embeddings) -> Vec<u8> {
-    let (n, dim) = (vectors.len(), vectors.dim());
-    let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({n}, {dim}), }}");
-    let unpadded = 10 + header.len() + 1;
-    header.push_str(&" ".repeat(unpadded.next_multiple_of(64) - unpadded));
-    header.push('\n');
-    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
-    // Two numbers and some words take far fewer bytes than two of them can count.
-    bytes.extend(u16::try_from(header.len()).unwrap_or(u16::MAX).to_le_bytes());
-    bytes.extend(header.as_bytes());
-    bytes.extend(vectors.values().iter().flat_map(|value| value.to_le_bytes()));
+/// Bytes of the array's header, whatever the number of rows.
+const HEADER: usize = 128;
+
+/// The header of NumPy's format, version 1.0.
+fn header(rows: usize, dim: usize) -> [u8; HEADER] {
+    let shape = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {dim}), }}");
+    // Two numbers have at most 40 digits.
+    let mut bytes = [b' '; HEADER];
+    bytes[..10].copy_from_slice(b"\x93NUMPY\x01\x00\x76\x00");
+    bytes[10..10 + shape.len()].copy_from_slice(shape.as_bytes());
+    bytes[HEADER - 1] = b'\n';
     bytes
 }
 
@@ -122,15 +170,34 @@ mod tests {
 
     #[test]
     fn arrays_have_numpys_header() {
-        let vectors = Embeddings::new(2, vec![1.0, -2.0, 0.5, 0.0, 3.0, 4.0]).unwrap();
-        let bytes = npy(&vectors);
-        assert_eq!(&bytes[..8], b"\x93NUMPY\x01\x00");
-        let length = usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
-        assert_eq!((10 + length) % 64, 0);
-        let header = std::str::from_utf8(&bytes[10..10 + length]).unwrap();
-        assert!(header.starts_with("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }"));
-        assert!(header.ends_with('\n'));
-        assert_eq!(bytes.len(), 10 + length + 24);
-        assert_eq!(bytes[10 + length + 4..][..4], (-2.0f32).to_le_bytes());
+        for (rows, dim) in [(0, 1), (3, 2), (usize::MAX, usize::MAX)] {
+            let bytes = header(rows, dim);
+            assert_eq!(&bytes[..8], b"\x93NUMPY\x01\x00");
+            assert_eq!(10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]])), bytes.len());
+            assert_eq!(bytes.len() % 64, 0);
+            let header = std::str::from_utf8(&bytes[10..]).unwrap();
+            let shape =
+                format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {dim}), }}");
+            assert_eq!(header.trim_end(), shape);
+            assert!(header.ends_with('\n'));
+        }
+    }
+
+    #[test]
+    fn texts_come_in_handfuls() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let line = |i: usize| format!("{{\"text\": \"t{i}\"}}\n\n");
+        std::fs::write(file.path(), (0..5).map(line).collect::<String>() + "{}\n").unwrap();
+        let mut texts = Texts::open(file.path()).unwrap();
+        assert_eq!(texts.next(3).unwrap(), ["t0", "t1", "t2"]);
+        assert_eq!(texts.next(2).unwrap(), ["t3", "t4"]);
+        let err = texts.next(1).unwrap_err().to_string();
+        assert!(
+            err.ends_with(
+                ":11: missing field `text`; expected an object with the key `text` alone"
+            ),
+            "{err}"
+        );
+        assert!(texts.next(1).unwrap().is_empty());
     }
 }

@@ -122,9 +122,20 @@ pub fn refuse_overwrite<'a>(
 ///
 /// If `path` is a link or something other than a file, or a folder or the file cannot be written.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), InputError> {
-    let failed = |error: &std::io::Error| {
-        InputError::new(path.display(), format!("cannot write: {}", cause(error)))
-    };
+    write_atomic_with(path, |file| file.write_all(bytes).map_err(|e| not_written(path, &e)))
+}
+
+/// As [`write_atomic`], for what is written part by part: `write` gets an empty file, which takes
+/// the place of `path` when `write` is done and vanishes when it fails.
+///
+/// # Errors
+///
+/// Those of [`write_atomic`] and of `write`.
+pub fn write_atomic_with<T, E: From<InputError>>(
+    path: &Path,
+    write: impl FnOnce(&mut fs::File) -> Result<T, E>,
+) -> Result<T, E> {
+    let failed = |error: &std::io::Error| not_written(path, error);
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -136,10 +147,15 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), InputError> {
     let mut builder = Builder::new();
     builder.prefix(&prefix).suffix(TEMPORARY);
     let mut file = shared(&mut builder).tempfile_in(folder).map_err(|e| failed(&e))?;
-    file.as_file_mut().write_all(bytes).map_err(|e| failed(&e))?;
+    let written = write(file.as_file_mut())?;
     file.as_file().sync_all().map_err(|e| failed(&e))?;
     file.persist(path).map_err(|e| failed(&e.error))?;
-    Ok(())
+    Ok(written)
+}
+
+/// What is said of a file that could not be written.
+fn not_written(path: &Path, error: &std::io::Error) -> InputError {
+    InputError::new(path.display(), format!("cannot write: {}", cause(error)))
 }
 
 /// An error without the temporary name that it may end in, which is nothing to the user.
@@ -384,5 +400,24 @@ mod tests {
             sha256_hex(b""),
             "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
         );
+    }
+
+    #[test]
+    fn a_write_that_fails_leaves_the_file_as_it_was() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.npy");
+        write_atomic(&path, b"one").unwrap();
+        let failed = write_atomic_with(&path, |file| {
+            file.write_all(b"half").unwrap();
+            Err::<(), _>(InputError::new("texts", "bad".to_owned()))
+        });
+        assert!(failed.is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"one");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+        let n = write_atomic_with(&path, |file| {
+            file.write_all(b"two").map_err(|e| not_written(&path, &e))?;
+            Ok::<usize, InputError>(3)
+        });
+        assert_eq!((n.unwrap(), fs::read(&path).unwrap()), (3, b"two".to_vec()));
     }
 }

@@ -35,7 +35,7 @@ pub use exchange::{
 };
 pub use files::{
     FileDigest, MAX_FILE, is_same_file, is_there, read_file, read_regular, refuse_overwrite,
-    sha256_hex, write_atomic,
+    sha256_hex, write_atomic, write_atomic_with,
 };
 pub use folder::Folder;
 pub use lock::FolderLock;

@@ -36,7 +36,7 @@ fn main() {
         .collect();
     let keys: Vec<&TieKeys> = keys.iter().collect();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.parse().unwrap());
-    let blocked = Blocked::new(documents);
+    let blocked = Blocked::new(&documents);
     pool.build().unwrap().install(|| {
         let (mut seconds, mut products_alone) = (Vec::new(), Vec::new());
         let mut ranked = Vec::new();

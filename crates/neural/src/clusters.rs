@@ -57,7 +57,7 @@ impl EmbeddingClusters {
         }
         let documents = documents.normalized();
         let dim = documents.dim();
-        let blocked = Blocked::new(documents.clone());
+        let blocked = Blocked::new(&documents);
         let mut before: Vec<Vec<u32>> = Vec::with_capacity(expected);
         for rows in documents.values().chunks(ROWS * dim) {
             let Ok(rows) = Embeddings::new(dim, rows.to_vec()) else {

@@ -1,46 +1,29 @@
-//! Products of queries and documents, fast: blocks of one shape on the `gemm` crate.
+//! Products of queries and documents, fast: the documents are packed once for the CPU's tiles.
 
 use cleanhit_core::{Embeddings, Products};
 use rayon::prelude::*;
 
-use crate::matrix::products_of_rows;
+use crate::fused::{BLOCK, Finish, Packed};
 
-/// Rows of a block of queries.
-const QUERIES: usize = 32;
-
-/// Rows of a block of documents: with the queries' and the products, they stay in a core's cache.
-const DOCUMENTS: usize = 512;
-
-/// Documents in blocks, the last one filled up with zeros.
+/// Documents in panels.
 ///
-/// Every product is computed in a block of the same shape, whatever the number of queries and
-/// threads: a query alone gets the same bits as in a batch. On another processor the last bits
-/// can differ, because sums there have another order.
-#[derive(Clone, Debug)]
+/// A product is one chain of multiply-adds over the two vectors, first to last: a query alone gets
+/// the same bits as in a batch. On a processor without fused multiply-adds the last bits differ.
 pub struct Blocked {
     dim: usize,
     documents: usize,
-    /// `[blocks * DOCUMENTS, dim]`.
-    rows: Vec<f32>,
+    packed: Packed,
 }
 
 impl Blocked {
     /// Takes the documents' vectors.
-    pub fn new(documents: Embeddings) -> Blocked {
-        let (dim, n) = (documents.dim(), documents.len());
-        let mut rows = documents.into_values();
-        rows.resize(n.next_multiple_of(DOCUMENTS) * dim, 0.0);
-        Blocked { dim, documents: n, rows }
-    }
-
-    /// The vector of document `i`: `[dim]`.
-    ///
-    /// # Panics
-    ///
-    /// If there is no such document.
-    pub fn row(&self, i: usize) -> &[f32] {
-        assert!(i < self.documents);
-        &self.rows[i * self.dim..(i + 1) * self.dim]
+    pub fn new(documents: &Embeddings) -> Blocked {
+        let dim = documents.dim();
+        Blocked {
+            dim,
+            documents: documents.len(),
+            packed: Packed::of_rows(dim, documents.values()),
+        }
     }
 }
 
@@ -58,41 +41,11 @@ impl Products for Blocked {
         if products.is_empty() {
             return products;
         }
-        let block = QUERIES * self.dim;
         products
-            .par_chunks_mut(QUERIES * self.documents)
-            .zip(queries.values().par_chunks(block))
-            .for_each(|(products, queries)| {
-                if queries.len() == block {
-                    return self.block_of_queries(queries, products);
-                }
-                let mut filled = queries.to_vec();
-                filled.resize(block, 0.0);
-                let mut out = vec![0.0; QUERIES * self.documents];
-                self.block_of_queries(&filled, &mut out);
-                products.copy_from_slice(&out[..products.len()]);
-            });
+            .par_chunks_mut(BLOCK * self.documents)
+            .zip(queries.values().par_chunks(BLOCK * self.dim))
+            .for_each(|(products, queries)| self.packed.apply(queries, products, Finish::Store));
         products
-    }
-}
-
-impl Blocked {
-    /// Products of a whole block of queries: `[QUERIES, documents]`.
-    fn block_of_queries(&self, queries: &[f32], products: &mut [f32]) {
-        let blocks = self.rows.chunks_exact(DOCUMENTS * self.dim);
-        for (block, start) in blocks.zip((0..).step_by(DOCUMENTS)) {
-            if start + DOCUMENTS <= self.documents {
-                let out = &mut products[start..];
-                products_of_rows(self.dim, queries, block, out, self.documents);
-                continue;
-            }
-            let mut out = vec![0.0; QUERIES * DOCUMENTS];
-            products_of_rows(self.dim, queries, block, &mut out, DOCUMENTS);
-            let rows = products.chunks_exact_mut(self.documents);
-            for (row, out) in rows.zip(out.chunks_exact(DOCUMENTS)) {
-                row[start..].copy_from_slice(&out[..self.documents - start]);
-            }
-        }
     }
 }
 
@@ -120,7 +73,7 @@ mod tests {
     fn index(corpus: &Arc<Corpus>) -> Result<Dense<Toy>, BoxError> {
         let model = Toy::new(40);
         let documents = model.embed(Role::Document, &corpus.texts())?;
-        Ok(Dense::over(model, Box::new(Blocked::new(documents)), Similarity::Cosine)?)
+        Ok(Dense::over(model, Box::new(Blocked::new(&documents)), Similarity::Cosine)?)
     }
 
     #[test]
@@ -138,14 +91,15 @@ mod tests {
 
         /// The products are those of the plain loop, and the same bits whatever the batch.
         #[test]
-        fn blocks_give_the_products(dim in 1usize..70, documents in 1usize..1100, n in 1usize..70, seed: u32) {
-            let blocked = Blocked::new(vectors(dim, documents, seed));
+        fn blocks_give_the_products(dim in 1usize..300, documents in 1usize..300, n in 1usize..70, seed: u32) {
+            let rows = vectors(dim, documents, seed);
+            let blocked = Blocked::new(&rows);
             let queries = vectors(dim, n, seed.wrapping_add(1));
             let all = blocked.products(&queries);
             prop_assert_eq!(all.len(), n * documents);
             for (q, row) in all.chunks_exact(documents).enumerate() {
                 for (d, product) in row.iter().enumerate() {
-                    let plain = in_order(queries.row(q), blocked.row(d));
+                    let plain = in_order(queries.row(q), rows.row(d));
                     prop_assert!((plain - product).abs() < 1e-4, "{} {}", plain, product);
                 }
             }

@@ -8,13 +8,11 @@
 use std::fmt;
 
 use cleanhit_core::{
-    BoxError, Depth, EmbeddingModel, Embeddings, Products as _, QueryText, Ranking, Retriever,
-    Role, Similarity, TieKeys, embed_checked, in_order, rank_rows,
+    BoxError, Depth, EmbeddingModel, Embeddings, QueryText, Ranking, Retriever, Role, Similarity,
+    TieKeys, embed_checked, in_order, rank_rows,
 };
 use hnsw_rs::prelude::{DistL2, Hnsw};
 use rayon::prelude::*;
-
-use crate::dense::Blocked;
 
 /// How a graph is built and searched.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -36,7 +34,7 @@ pub struct HnswIndex<M> {
     model: M,
     params: HnswParams,
     graph: Hnsw<'static, f32, DistL2>,
-    documents: Blocked,
+    documents: Embeddings,
 }
 
 /// How much of the exact answer the graph finds.
@@ -105,7 +103,7 @@ impl<M: EmbeddingModel> HnswIndex<M> {
         for i in 0..n {
             graph.insert_slice((documents.row(i), i));
         }
-        Ok(HnswIndex { model, params, graph, documents: Blocked::new(documents) })
+        Ok(HnswIndex { model, params, graph, documents })
     }
 
     /// Compares the best `k` of each query with the exact ones. A candidate that is as near as
@@ -116,12 +114,12 @@ impl<M: EmbeddingModel> HnswIndex<M> {
     /// The model's.
     pub fn recall(&self, queries: &[&str], k: usize) -> Result<GraphRecall, BoxError> {
         let vectors = embed_checked(&self.model, Role::Query, queries)?.normalized();
-        let k = k.min(self.documents.documents());
+        let k = k.min(self.documents.len());
         let counts: Vec<usize> = (0..vectors.len())
             .into_par_iter()
             .map(|query| {
                 let query = vectors.row(query);
-                let mut exact: Vec<f32> = (0..self.documents.documents())
+                let mut exact: Vec<f32> = (0..self.documents.len())
                     .map(|i| in_order(query, self.documents.row(i)))
                     .collect();
                 exact.sort_unstable_by(|a, b| b.total_cmp(a));
@@ -162,7 +160,7 @@ impl<M: EmbeddingModel> Retriever for HnswIndex<M> {
         let texts: Vec<&str> = queries.iter().map(|(query, _)| query.as_str()).collect();
         let vectors = embed_checked(&self.model, Role::Query, &texts)?;
         let vectors = Similarity::Cosine.prepare(vectors);
-        let documents = self.documents.documents();
+        let documents = self.documents.len();
         let mut scores = vec![NOT_REACHED; queries.len() * documents];
         scores.par_chunks_exact_mut(documents.max(1)).enumerate().for_each(|(query, row)| {
             for (i, score) in self.walk(vectors.row(query)) {

@@ -24,7 +24,6 @@ pub mod journal;
 mod lengths;
 mod listwise;
 mod mapped;
-mod matrix;
 mod prepare;
 mod skillsight;
 mod snapshot;

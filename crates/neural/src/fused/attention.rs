@@ -1,4 +1,4 @@
-//! Attention of one text: heads one after the other, six queries at a time, softmax in between.
+//! Attention of one text: heads one after the other, twelve queries at a time, softmax in between.
 
 use std::ops::Range;
 
@@ -76,7 +76,7 @@ impl Apply<'_> {
         let Heads { queries, dim, .. } = self.of.heads;
         let width = self.of.heads.width();
         let Scratch { keys, values, scores } = &mut *self.scratch;
-        let mut sums = [[0.0; COLUMNS]; ROWS];
+        let mut sums = [Strip::ZERO; ROWS];
         let sums = &mut sums[..rows.len()];
 
         // Whole panels of keys that any of the queries sees.
@@ -88,10 +88,10 @@ impl Apply<'_> {
         let x = &self.qkv[rows.start * width + head * dim..];
         let scale = L::splat(self.of.heads.scale());
         for (p, panel) in (seen.start / COLUMNS..seen.end / COLUMNS).enumerate() {
-            sums.fill([0.0; COLUMNS]);
+            sums.fill(Strip::ZERO);
             L::tile(x, width, &keys[panel * dim..][..dim], sums);
             for (sum, scores) in sums.iter().zip(scores.chunks_exact_mut(span)) {
-                let [a, b] = halves::<L>(sum);
+                let [a, b] = halves::<L>(&sum.0);
                 store([a.mul(scale), b.mul(scale)], &mut scores[p * COLUMNS..][..COLUMNS]);
             }
         }
@@ -112,11 +112,11 @@ impl Apply<'_> {
 
         let padded = tokens.next_multiple_of(COLUMNS);
         for p in 0..dim.div_ceil(COLUMNS) {
-            sums.fill([0.0; COLUMNS]);
+            sums.fill(Strip::ZERO);
             L::tile(scores, span, &values[p * padded..][seen.clone()], sums);
             let columns = (dim - p * COLUMNS).min(COLUMNS);
             for ((row, sum), &factor) in rows.clone().zip(&*sums).zip(&factors) {
-                let ([a, b], factor) = (halves::<L>(sum), L::splat(factor));
+                let ([a, b], factor) = (halves::<L>(&sum.0), L::splat(factor));
                 let at = row * queries * dim + head * dim + p * COLUMNS;
                 store([a.mul(factor), b.mul(factor)], &mut self.out[at..][..columns]);
             }
@@ -124,30 +124,30 @@ impl Apply<'_> {
     }
 }
 
-/// Keys as panels of sixteen: `[panels, dim]`; beyond the last key are zeros.
+/// Keys as panels of [`COLUMNS`]: `[panels, dim]`; beyond the last key are zeros.
 #[inline(always)]
 fn pack_keys(to: &mut Vec<Strip>, qkv: &[f32], width: usize, first: usize, dim: usize) {
     let tokens = qkv.len() / width;
     to.clear();
-    to.resize(tokens.div_ceil(COLUMNS) * dim, [0.0; COLUMNS]);
+    to.resize(tokens.div_ceil(COLUMNS) * dim, Strip::ZERO);
     for (t, row) in qkv.chunks_exact(width).enumerate() {
         let panel = &mut to[t / COLUMNS * dim..][..dim];
         for (strip, &x) in panel.iter_mut().zip(&row[first..][..dim]) {
-            strip[t % COLUMNS] = x;
+            strip.0[t % COLUMNS] = x;
         }
     }
 }
 
-/// Values as panels of sixteen dimensions: `[panels, tokens]`, tokens filled up with zeros to a
+/// Values as panels of [`COLUMNS`] dimensions: `[panels, tokens]`, tokens filled up with zeros to a
 /// whole panel of keys.
 #[inline(always)]
 fn pack_values(to: &mut Vec<Strip>, qkv: &[f32], width: usize, first: usize, dim: usize) {
     let padded = (qkv.len() / width).next_multiple_of(COLUMNS);
     to.clear();
-    to.resize(dim.div_ceil(COLUMNS) * padded, [0.0; COLUMNS]);
+    to.resize(dim.div_ceil(COLUMNS) * padded, Strip::ZERO);
     for (t, row) in qkv.chunks_exact(width).enumerate() {
         for (p, part) in row[first..][..dim].chunks(COLUMNS).enumerate() {
-            to[p * padded + t][..part.len()].copy_from_slice(part);
+            to[p * padded + t].0[..part.len()].copy_from_slice(part);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Exponential, error function, activations, softmax and norms, eight numbers at a time.
+//! Exponential, error function, activations, softmax and norms, sixteen numbers at a time.
 
 use super::lanes::{Lanes, WIDTH, Work, dispatch};
 use crate::encoder::{Activation, NormKind};
@@ -299,7 +299,8 @@ mod tests {
 
     #[test]
     fn softmax_leaves_out_what_is_masked() {
-        let row = vec![9.0, 1.0, 2.0, 3.0, 50.0, f32::NAN, 7.0, 7.0];
+        let mut row = vec![9.0, 1.0, 2.0, 3.0, 50.0, f32::NAN, 7.0, 7.0];
+        row.resize(WIDTH, 99.0);
         let (row, sum) = dispatch(Softmax(row, 1..4));
         let wanted: Vec<f64> = [1.0f64, 2.0, 3.0].iter().map(|x| (x - 3.0).exp()).collect();
         assert!((f64::from(sum) - wanted.iter().sum::<f64>()).abs() < 1e-6);

@@ -1,22 +1,31 @@
-//! Eight numbers at a time: the vector instructions that the rest is written in.
+//! Sixteen numbers at a time: the vector instructions that the rest is written in.
 //!
-//! The only file of this module with unsafe code. Each set of instructions does the same steps in
-//! the same order; a set without fused multiply-add rounds once more, so results are the same
-//! bytes on one machine and close on another.
+//! Unsafe code is in this file and in `x86.rs` alone. Each set of instructions does the same steps
+//! in the same order: with fused multiply-add the results are the same bytes whatever the set. A
+//! set without it rounds once more, so results are close on another machine.
 
-#![expect(unsafe_code, reason = "vector instructions; each block says why it is sound")]
+#![expect(unsafe_code, reason = "code for instructions that the processor was asked for")]
+
+#[cfg(target_arch = "x86_64")]
+use super::x86;
 
 /// How many numbers a vector holds.
-pub(super) const WIDTH: usize = 8;
+pub(super) const WIDTH: usize = 16;
 /// Columns of a panel: two vectors.
 pub(super) const COLUMNS: usize = 2 * WIDTH;
 
-/// One row of a panel.
-pub(super) type Strip = [f32; COLUMNS];
-/// Rows of a tile: with two vectors each, twelve of the sixteen vector registers.
-pub(super) const ROWS: usize = 6;
+/// One row of a panel: two whole lines of a cache, so that no load touches a third.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+pub(super) struct Strip(pub(super) [f32; COLUMNS]);
 
-/// A vector of eight f32.
+impl Strip {
+    pub(super) const ZERO: Strip = Strip([0.0; COLUMNS]);
+}
+/// Rows of a tile: with two vectors each, 24 of the 32 vector registers of AVX-512.
+pub(super) const ROWS: usize = 12;
+
+/// A vector of [`WIDTH`] f32.
 pub(super) trait Lanes: Copy {
     fn splat(value: f32) -> Self;
     fn load(from: &[f32; WIDTH]) -> Self;
@@ -49,8 +58,13 @@ pub(super) trait Lanes: Copy {
     /// Their sum, in pairs.
     #[inline(always)]
     fn sum(self) -> f32 {
-        let [a, b, c, d, e, f, g, h] = self.to_array();
-        ((a + e) + (c + g)) + ((b + f) + (d + h))
+        let mut sums = self.to_array();
+        for half in [8, 4, 2, 1] {
+            for i in 0..half {
+                sums[i] += sums[i + half];
+            }
+        }
+        sums[0]
     }
 
     /// Their maximum.
@@ -73,18 +87,17 @@ pub(super) trait Work {
 /// Does `work` with the best instructions that this processor has.
 pub(super) fn dispatch<W: Work>(work: W) -> W::Out {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-        // SAFETY: both features were found on this processor.
-        return unsafe { with_avx2(work) };
+    {
+        if is_x86_feature_detected!("avx512f") {
+            // SAFETY: the feature was found on this processor.
+            return unsafe { x86::with_avx512(work) };
+        }
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            // SAFETY: both features were found on this processor.
+            return unsafe { x86::with_avx2(work) };
+        }
     }
     work.run::<Portable>()
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-#[inline(never)]
-fn with_avx2<W: Work>(work: W) -> W::Out {
-    work.run::<x86::Avx2>()
 }
 
 /// Plain code, which compilers turn into what the target has.
@@ -171,7 +184,7 @@ impl Lanes for Portable {
         for (r, sums) in sums.iter_mut().enumerate() {
             let row = &x[r * stride..][..panel.len()];
             for (&x, strip) in row.iter().zip(panel) {
-                for (sum, &y) in sums.iter_mut().zip(strip) {
+                for (sum, &y) in sums.0.iter_mut().zip(&strip.0) {
                     *sum = multiply_add(x, y, *sum);
                 }
             }
@@ -185,128 +198,72 @@ fn multiply_add(a: f32, b: f32, c: f32) -> f32 {
     if cfg!(target_arch = "aarch64") { a.mul_add(b, c) } else { a * b + c }
 }
 
-#[cfg(target_arch = "x86_64")]
-mod x86 {
-    use std::arch::x86_64::*;
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    use super::{COLUMNS, Lanes, ROWS, Strip, WIDTH};
+    struct Steps<'a>(&'a [f32]);
 
-    /// Exists only under [`super::with_avx2`].
-    #[derive(Clone, Copy)]
-    pub(super) struct Avx2(__m256);
+    impl Work for Steps<'_> {
+        type Out = Vec<u32>;
 
-    /// The sums of `R` rows, in registers from first to last.
-    #[target_feature(enable = "avx2,fma")]
-    #[inline(never)]
-    fn rows<const R: usize>(x: &[f32], stride: usize, panel: &[Strip], sums: &mut [Strip]) {
-        let last = (R - 1).saturating_mul(stride).saturating_add(panel.len());
-        assert!(panel.is_empty() || last <= x.len(), "the rows reach beyond their values");
-        let high = |strip: &Strip| strip.as_ptr().wrapping_add(WIDTH);
-        // SAFETY: a strip is two vectors.
-        let load = |strip: &Strip| unsafe {
-            [_mm256_loadu_ps(strip.as_ptr()), _mm256_loadu_ps(high(strip))]
-        };
-        let mut held = [[_mm256_setzero_ps(); COLUMNS / WIDTH]; R];
-        for (held, strip) in held.iter_mut().zip(&*sums) {
-            *held = load(strip);
-        }
-        for (k, strip) in panel.iter().enumerate() {
-            let [low, high] = load(strip);
-            for (r, held) in held.iter_mut().enumerate() {
-                // SAFETY: below the bound asserted above, as r < R and k < panel.len().
-                let x = unsafe { _mm256_broadcast_ss(x.get_unchecked(r * stride + k)) };
-                held[0] = _mm256_fmadd_ps(x, low, held[0]);
-                held[1] = _mm256_fmadd_ps(x, high, held[1]);
+        /// Every operation, and tiles of every number of rows.
+        #[inline(always)]
+        fn run<L: Lanes>(self) -> Vec<u32> {
+            let x = self.0;
+            let (chunks, _) = x.as_chunks::<WIDTH>();
+            let [a, b, c] = [L::load(&chunks[0]), L::load(&chunks[1]), L::load(&chunks[2])];
+            let made = [
+                a.mul_add(b, c),
+                a.add(b).sub(c),
+                a.mul(b).div(c),
+                a.min(b).max(c),
+                a.mul(L::splat(7.3)).round(),
+                a.mul(L::splat(40.0)).round().power_of_two(),
+                L::splat(a.sum()),
+                L::splat(b.maximum()),
+            ];
+            let mut bits: Vec<u32> = Vec::new();
+            for vector in made {
+                bits.extend(vector.to_array().map(f32::to_bits));
             }
-        }
-        for (held, strip) in held.iter().zip(sums) {
-            // SAFETY: a strip is two vectors.
-            unsafe {
-                _mm256_storeu_ps(strip.as_mut_ptr(), held[0]);
-                _mm256_storeu_ps(strip.as_mut_ptr().wrapping_add(WIDTH), held[1]);
+            let panel: Vec<Strip> = x.as_chunks::<COLUMNS>().0.iter().map(|&c| Strip(c)).collect();
+            for rows in 1..=ROWS {
+                let mut sums = vec![Strip([0.25; COLUMNS]); rows];
+                L::tile(&x[1..], 7, &panel[..5], &mut sums);
+                bits.extend(sums.iter().flat_map(|sum| sum.0.map(f32::to_bits)));
             }
+            bits
         }
     }
 
-    // SAFETY of every block: values of this type are only made inside `with_avx2`, which is
-    // entered when the processor has AVX2 and FMA; pointers come from references to eight floats.
-    impl Lanes for Avx2 {
-        #[inline(always)]
-        fn tile(x: &[f32], stride: usize, panel: &[Strip], sums: &mut [Strip]) {
-            unsafe {
-                match sums.len() {
-                    1 => rows::<1>(x, stride, panel, sums),
-                    2 => rows::<2>(x, stride, panel, sums),
-                    3 => rows::<3>(x, stride, panel, sums),
-                    4 => rows::<4>(x, stride, panel, sums),
-                    5 => rows::<5>(x, stride, panel, sums),
-                    _ => rows::<ROWS>(x, stride, panel, sums),
-                }
+    /// Numbers of -1..=1 with fractions.
+    fn numbers() -> Vec<f32> {
+        (0..6u16)
+            .cycle()
+            .zip(0..12 * 32u16)
+            .map(|(i, k)| libm::sinf(f32::from(i + 3 * k)))
+            .collect()
+    }
+
+    /// Tiles too: their sums are the same chains.
+    #[test]
+    fn sets_of_instructions_give_the_same_numbers() {
+        let x = numbers();
+        let plain = Steps(&x).run::<Portable>();
+        let close = |bits: Vec<u32>, name: &str| {
+            for (i, (&got, &plain)) in bits.iter().zip(&plain).enumerate() {
+                let (got, plain) = (f32::from_bits(got), f32::from_bits(plain));
+                let far = (got - plain).abs();
+                assert!(far <= 1e-6 * plain.abs().max(1.0), "{name}, {i}: {got}, not {plain}");
             }
-        }
-
-        #[inline(always)]
-        fn splat(value: f32) -> Avx2 {
-            Avx2(unsafe { _mm256_set1_ps(value) })
-        }
-
-        #[inline(always)]
-        fn load(from: &[f32; WIDTH]) -> Avx2 {
-            Avx2(unsafe { _mm256_loadu_ps(from.as_ptr()) })
-        }
-
-        #[inline(always)]
-        fn store(self, to: &mut [f32; WIDTH]) {
-            unsafe { _mm256_storeu_ps(to.as_mut_ptr(), self.0) }
-        }
-
-        #[inline(always)]
-        fn add(self, other: Avx2) -> Avx2 {
-            Avx2(unsafe { _mm256_add_ps(self.0, other.0) })
-        }
-
-        #[inline(always)]
-        fn sub(self, other: Avx2) -> Avx2 {
-            Avx2(unsafe { _mm256_sub_ps(self.0, other.0) })
-        }
-
-        #[inline(always)]
-        fn mul(self, other: Avx2) -> Avx2 {
-            Avx2(unsafe { _mm256_mul_ps(self.0, other.0) })
-        }
-
-        #[inline(always)]
-        fn div(self, other: Avx2) -> Avx2 {
-            Avx2(unsafe { _mm256_div_ps(self.0, other.0) })
-        }
-
-        #[inline(always)]
-        fn min(self, other: Avx2) -> Avx2 {
-            Avx2(unsafe { _mm256_min_ps(self.0, other.0) })
-        }
-
-        #[inline(always)]
-        fn max(self, other: Avx2) -> Avx2 {
-            Avx2(unsafe { _mm256_max_ps(self.0, other.0) })
-        }
-
-        #[inline(always)]
-        fn mul_add(self, factor: Avx2, term: Avx2) -> Avx2 {
-            Avx2(unsafe { _mm256_fmadd_ps(self.0, factor.0, term.0) })
-        }
-
-        #[inline(always)]
-        fn round(self) -> Avx2 {
-            const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
-            Avx2(unsafe { _mm256_round_ps::<NEAREST>(self.0) })
-        }
-
-        #[inline(always)]
-        fn power_of_two(self) -> Avx2 {
-            unsafe {
-                let exponent = _mm256_add_epi32(_mm256_cvtps_epi32(self.0), _mm256_set1_epi32(127));
-                Avx2(_mm256_castsi256_ps(_mm256_slli_epi32::<23>(exponent)))
-            }
+        };
+        close(dispatch(Steps(&x)), "the best");
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            // SAFETY: both features were found on this processor.
+            let avx2 = unsafe { x86::with_avx2(Steps(&x)) };
+            assert_eq!(avx2, dispatch(Steps(&x)), "AVX2 and the best");
         }
     }
 }

@@ -13,12 +13,12 @@ use super::{
 use crate::encoder::{Activation, Linear};
 
 /// Rows that go through a layer's panels together: their values stay in the second cache.
-pub(super) const BLOCK: usize = 8 * ROWS;
+pub(crate) const BLOCK: usize = 4 * ROWS;
 /// Strips of a panel that stay in the first cache while the rows of a block pass.
-const DEPTH: usize = 384;
+const DEPTH: usize = 192;
 
 /// A linear layer in panels of [`COLUMNS`] outputs; the last is filled up with zeros.
-pub(super) struct Packed {
+pub(crate) struct Packed {
     inputs: usize,
     outputs: usize,
     /// `[panels, inputs]`
@@ -29,7 +29,7 @@ pub(super) struct Packed {
 
 /// What is done with a product before it is stored.
 #[derive(Clone, Copy)]
-pub(super) enum Finish<'a> {
+pub(crate) enum Finish<'a> {
     /// Stored as it is.
     Store,
     /// An activation.
@@ -43,19 +43,25 @@ pub(super) enum Finish<'a> {
 impl Packed {
     /// Packs `[outputs, inputs]`.
     pub(super) fn new(linear: &Linear) -> Packed {
-        let (inputs, outputs) = (linear.inputs, linear.outputs);
+        let mut packed = Packed::of_rows(linear.inputs, &linear.weight);
+        for (o, &b) in linear.bias.iter().flatten().enumerate() {
+            packed.bias[o / COLUMNS].0[o % COLUMNS] = b;
+        }
+        packed
+    }
+
+    /// Packs rows of `inputs` values each, without a bias: products with them.
+    pub(crate) fn of_rows(inputs: usize, rows: &[f32]) -> Packed {
+        let outputs = rows.len() / inputs;
         let panels = outputs.div_ceil(COLUMNS);
-        let mut strips = vec![[0.0; COLUMNS]; panels * inputs];
-        for (o, row) in linear.weight.chunks_exact(inputs).enumerate() {
+        let mut strips = vec![Strip::ZERO; panels * inputs];
+        for (o, row) in rows.chunks_exact(inputs).enumerate() {
             let panel = &mut strips[o / COLUMNS * inputs..][..inputs];
             for (strip, &weight) in panel.iter_mut().zip(row) {
-                strip[o % COLUMNS] = weight;
+                strip.0[o % COLUMNS] = weight;
             }
         }
-        let mut bias = vec![[0.0; COLUMNS]; panels];
-        for (o, &b) in linear.bias.iter().flatten().enumerate() {
-            bias[o / COLUMNS][o % COLUMNS] = b;
-        }
+        let bias = vec![Strip::ZERO; panels];
         Packed { inputs, outputs, strips, bias }
     }
 
@@ -65,7 +71,7 @@ impl Packed {
     }
 
     /// `x`: `[rows, inputs]`; `out`: `[rows, outputs]`, overwritten.
-    pub(super) fn apply(&self, x: &[f32], out: &mut [f32], finish: Finish<'_>) {
+    pub(crate) fn apply(&self, x: &[f32], out: &mut [f32], finish: Finish<'_>) {
         dispatch(Apply { packed: self, x, out, finish });
     }
 }
@@ -98,7 +104,7 @@ impl Apply<'_> {
     #[inline(always)]
     fn panel<L: Lanes>(&mut self, panel: usize, block: Range<usize>) {
         let inputs = self.packed.inputs;
-        let mut sums = [[0.0; COLUMNS]; BLOCK];
+        let mut sums = [Strip::ZERO; BLOCK];
         let sums = &mut sums[..block.len()];
         let strips = &self.packed.strips[panel * inputs..][..inputs];
         for (part, strips) in strips.chunks(DEPTH).enumerate() {
@@ -110,10 +116,10 @@ impl Apply<'_> {
         let outputs = self.packed.outputs;
         let first = panel * COLUMNS;
         let columns = (outputs - first).min(COLUMNS);
-        let bias = halves::<L>(&self.packed.bias[panel]);
+        let bias = halves::<L>(&self.packed.bias[panel].0);
         for (row, sum) in block.zip(&*sums) {
             let at = row * outputs + first..row * outputs + first + columns;
-            let sum = halves::<L>(sum);
+            let sum = halves::<L>(&sum.0);
             let [a, b] = [sum[0].add(bias[0]), sum[1].add(bias[1])];
             // No closures: what they hold is not compiled for the instructions of `L`.
             let values = match self.finish {
@@ -133,7 +139,7 @@ impl Apply<'_> {
     }
 }
 
-/// Stores as many of sixteen values as fit.
+/// Stores as many of [`COLUMNS`] values as fit.
 #[inline(always)]
 pub(super) fn store<L: Lanes>(values: [L; 2], to: &mut [f32]) {
     match to.as_chunks_mut::<WIDTH>() {
@@ -151,14 +157,14 @@ pub(super) fn store<L: Lanes>(values: [L; 2], to: &mut [f32]) {
     }
 }
 
-/// Sixteen values as two vectors.
+/// [`COLUMNS`] values as two vectors.
 #[inline(always)]
-pub(super) fn halves<L: Lanes>(strip: &Strip) -> [L; 2] {
+pub(super) fn halves<L: Lanes>(strip: &[f32; COLUMNS]) -> [L; 2] {
     let (chunks, _) = strip.as_chunks::<WIDTH>();
     [L::load(&chunks[0]), L::load(&chunks[1])]
 }
 
-/// As many of sixteen values as there are; the rest is zero.
+/// As many of [`COLUMNS`] values as there are; the rest is zero.
 #[inline(always)]
 fn part_of<L: Lanes>(from: &[f32]) -> [L; 2] {
     match from.as_array() {

@@ -14,10 +14,10 @@ use crate::encoder::Heads;
 pub(super) struct Memory {
     heads: Heads,
     tokens: usize,
-    /// For each head of keys, panels of sixteen keys: `[panels, dim]`. Beyond the last key are
+    /// For each head of keys, panels of [`COLUMNS`] keys: `[panels, dim]`. Beyond the last key are
     /// zeros.
     keys: Vec<Vec<Strip>>,
-    /// For each head of keys and each panel of sixteen dimensions: `[tokens]`, filled up with
+    /// For each head of keys and each panel of [`COLUMNS`] dimensions: `[tokens]`, filled up with
     /// zeros to a whole panel of keys.
     values: Vec<Vec<Vec<Strip>>>,
 }
@@ -53,7 +53,7 @@ impl Memory {
             let mut keys = keys[..padded / COLUMNS * dim].to_vec();
             if !tokens.is_multiple_of(COLUMNS) {
                 for strip in &mut keys[tokens / COLUMNS * dim..] {
-                    strip[tokens % COLUMNS..].fill(0.0);
+                    strip.0[tokens % COLUMNS..].fill(0.0);
                 }
             }
             keys
@@ -61,7 +61,7 @@ impl Memory {
         let values = self.values.iter().map(|panels| {
             let panels = panels.iter().map(|panel| {
                 let mut panel = panel[..tokens].to_vec();
-                panel.resize(padded, [0.0; COLUMNS]);
+                panel.resize(padded, Strip::ZERO);
                 panel
             });
             panels.collect()
@@ -77,18 +77,18 @@ impl Memory {
         let padded = total.next_multiple_of(COLUMNS);
         for key in 0..keys {
             let (first_key, first_value) = ((queries + key) * dim, (queries + keys + key) * dim);
-            self.keys[key].resize(padded / COLUMNS * dim, [0.0; COLUMNS]);
+            self.keys[key].resize(padded / COLUMNS * dim, Strip::ZERO);
             for panel in &mut self.values[key] {
-                panel.resize(padded, [0.0; COLUMNS]);
+                panel.resize(padded, Strip::ZERO);
             }
             for (t, row) in (self.tokens..).zip(qkv.chunks_exact(width)) {
                 let panel = &mut self.keys[key][t / COLUMNS * dim..][..dim];
                 for (strip, &x) in panel.iter_mut().zip(&row[first_key..][..dim]) {
-                    strip[t % COLUMNS] = x;
+                    strip.0[t % COLUMNS] = x;
                 }
                 let parts = row[first_value..][..dim].chunks(COLUMNS);
                 for (panel, part) in self.values[key].iter_mut().zip(parts) {
-                    panel[t][..part.len()].copy_from_slice(part);
+                    panel[t].0[..part.len()].copy_from_slice(part);
                 }
             }
         }
@@ -150,7 +150,7 @@ impl Apply<'_> {
         let Heads { queries, dim, .. } = self.of.heads;
         let width = self.of.heads.width();
         let keys = &self.of.memory.keys[key];
-        let mut sums = [[0.0; COLUMNS]; ROWS];
+        let mut sums = [Strip::ZERO; ROWS];
         let sums = &mut sums[..rows.len()];
 
         // Whole panels of keys that any of the queries sees.
@@ -162,10 +162,10 @@ impl Apply<'_> {
         let x = &self.qkv[rows.start * width + head * dim..];
         let scale = L::splat(self.of.scale);
         for (p, panel) in (seen.start / COLUMNS..seen.end / COLUMNS).enumerate() {
-            sums.fill([0.0; COLUMNS]);
+            sums.fill(Strip::ZERO);
             L::tile(x, width, &keys[panel * dim..][..dim], sums);
             for (sum, scores) in sums.iter().zip(scores.chunks_exact_mut(span)) {
-                let [a, b] = halves::<L>(sum);
+                let [a, b] = halves::<L>(&sum.0);
                 store([a.mul(scale), b.mul(scale)], &mut scores[p * COLUMNS..][..COLUMNS]);
             }
         }
@@ -180,11 +180,11 @@ impl Apply<'_> {
         }
 
         for (p, values) in self.of.memory.values[key].iter().enumerate() {
-            sums.fill([0.0; COLUMNS]);
+            sums.fill(Strip::ZERO);
             L::tile(scores, span, &values[seen.clone()], sums);
             let columns = (dim - p * COLUMNS).min(COLUMNS);
             for ((row, sum), &factor) in rows.clone().zip(&*sums).zip(&factors) {
-                let ([a, b], factor) = (halves::<L>(sum), L::splat(factor));
+                let ([a, b], factor) = (halves::<L>(&sum.0), L::splat(factor));
                 let at = row * queries * dim + head * dim + p * COLUMNS;
                 store([a.mul(factor), b.mul(factor)], &mut self.out[at..][..columns]);
             }

@@ -11,11 +11,13 @@ mod linear;
 mod memory;
 mod product;
 mod rotary;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 use attention::{Attention, Bias, Scratch};
 pub(crate) use causal::{Causal, Past};
 use functions::{Scale, norm_rows};
-use linear::{BLOCK, Finish, Packed};
+pub(crate) use linear::{BLOCK, Finish, Packed};
 use rotary::Rotary;
 pub(crate) use rotary::table as rotary_table;
 
@@ -303,6 +305,6 @@ impl Engine for Fused {
     }
 
     fn name(&self) -> &'static str {
-        "fused 1"
+        "fused 2"
     }
 }

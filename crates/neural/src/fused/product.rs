@@ -137,7 +137,7 @@ impl Work for Finishing<'_> {
     }
 }
 
-/// Up to eight numbers; the rest is zero.
+/// Up to [`WIDTH`] numbers; the rest is zero.
 #[inline(always)]
 fn padded<L: Lanes>(from: &[f32]) -> L {
     let mut all = [0.0; WIDTH];

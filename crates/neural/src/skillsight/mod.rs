@@ -115,7 +115,7 @@ impl<M: EmbeddingModel> SkillSight<M> {
         let projection = Projection::new(&documents, &groups)
             .map_err(|err| SkillSightError::Subspace(err.into()))?;
         let failed = |err: EmbeddingError| SkillSightError::Subspace(err.into());
-        let documents = Blocked::new(projection.apply(&documents).map_err(failed)?);
+        let documents = Blocked::new(&projection.apply(&documents).map_err(failed)?);
         Ok(SkillSight { model, params, lexicon, projection, documents })
     }
 

@@ -3,6 +3,9 @@
 //! Architecture invariant: the truncation and padding that a `tokenizer.json` carries are taken
 //! out when it is read. What is cut is what the card says, and padding is never made.
 
+#[cfg(test)]
+mod tests;
+
 use std::path::{Path, PathBuf};
 
 use cleanhit_core::BoxError;
