@@ -79,7 +79,7 @@ fn gguf(
         _ => tokens,
     };
     let factors = match gguf.has("rope_freqs.weight") {
-        true => Some(gguf.get("rope_freqs.weight", &gguf.shape("rope_freqs.weight")?.to_vec())?),
+        true => Some(gguf.get("rope_freqs.weight", gguf.shape("rope_freqs.weight")?)?),
         false => None,
     };
     let plan = Plan::of_gguf(&gguf.config, spec.architecture, rows, factors.as_deref())?;

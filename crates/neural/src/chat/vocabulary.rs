@@ -201,7 +201,7 @@ impl Vocabulary {
     ///
     /// If the tokenizer fails.
     pub(super) fn decode(&self, ids: &[u32]) -> Result<String, BoxError> {
-        Ok(self.tokenizer.decode(ids, true)?)
+        self.tokenizer.decode(ids, true)
     }
 
     fn piece(&self, text: &str, mark: char, ids: &mut Vec<u32>) -> Result<(), BoxError> {
