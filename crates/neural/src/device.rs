@@ -33,7 +33,10 @@ impl Device {
     /// is missing; the message says which.
     pub fn open(name: &str) -> Result<Device, NeuralError> {
         let parsed: Name = name.parse()?;
-        let failed = |source| NeuralError::DeviceOpen { device: name.to_owned(), source };
+        let failed = |error| NeuralError::DeviceOpen {
+            device: name.to_owned(),
+            source: without_backtrace(error),
+        };
         let candle = match parsed {
             Name::Cpu => candle_core::Device::Cpu,
             Name::Cuda(_) if !cfg!(feature = "cuda") => {
@@ -91,9 +94,30 @@ impl FromStr for Name {
     }
 }
 
+/// What failed, in one line: under `RUST_BACKTRACE` candle writes its frames into the message.
+fn without_backtrace(error: candle_core::Error) -> candle_core::Error {
+    match error {
+        candle_core::Error::WithBacktrace { inner, .. } => without_backtrace(*inner),
+        error => error,
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::backtrace::Backtrace;
+
     use super::*;
+
+    #[test]
+    fn a_device_that_fails_says_so_in_one_line() {
+        let mut error = candle_core::Error::Msg("no device".to_owned());
+        for _ in 0..2 {
+            let backtrace = Box::new(Backtrace::force_capture());
+            error = candle_core::Error::WithBacktrace { inner: Box::new(error), backtrace };
+        }
+        assert_ne!(error.to_string(), "no device");
+        assert_eq!(without_backtrace(error).to_string(), "no device");
+    }
 
     #[test]
     fn a_device_that_is_not_there_says_what_is_missing() {
