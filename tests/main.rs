@@ -14,6 +14,8 @@ mod hints;
 #[cfg(test)]
 mod language;
 #[cfg(test)]
+mod models;
+#[cfg(test)]
 mod neural;
 #[cfg(test)]
 mod outputs;

@@ -89,7 +89,7 @@ pub(crate) fn run(registry: &Registry) -> ExitCode {
         Ok(commands::Verdict::Done) => ExitCode::SUCCESS,
         Ok(commands::Verdict::Failed) => ExitCode::from(1),
         Err(err) => {
-            ui::refuse(&format!("{err:#}"));
+            ui::refuse(&ui::chain(&err));
             ExitCode::from(2)
         }
     }

@@ -23,6 +23,20 @@ pub(crate) struct Ui {
     closed: AtomicBool,
 }
 
+/// What went wrong and what led to it. A cause that the message before it ends with, as messages
+/// of libraries do, is said once.
+pub(crate) fn chain(err: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in err.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.ends_with(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
+}
+
 /// Says why a request could not be carried out, on one line.
 pub(crate) fn refuse(problem: &str) {
     let _ = writeln!(std::io::stderr(), "cleanhit: {}", printable(problem));

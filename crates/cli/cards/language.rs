@@ -79,6 +79,12 @@ pub(super) fn reranker(stage: &Stage) -> anyhow::Result<Option<BuiltReranker>> {
     // What is wrong with the card is known before its weights are looked for.
     ask.check()?;
     text.check()?;
+    if chat.max_tokens <= ask.max_reply_tokens + ask.max_query_tokens {
+        anyhow::bail!(
+            "field `chat.max_tokens` is {}; expected more than `max_reply_tokens` and `max_query_tokens` of `ask` together, so that candidates have room",
+            chat.max_tokens
+        );
+    }
     let language = shared().languages.model(&model, &chat)?;
     let journal = shared().languages.journal(&model.folder, language.digest())?;
     let models = BTreeMap::from([(model.folder.clone(), model.note(language.digest()))]);

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context as _, anyhow, bail};
 use cleanhit_core::{Role, embed_checked};
-use cleanhit_io::write_atomic_with;
+use cleanhit_io::{refuse_overwrite, write_atomic_with};
 use cleanhit_neural::Seen;
 use serde::Deserialize;
 use serde_json::json;
@@ -21,7 +21,7 @@ use crate::{
 
 /// Embed texts with an embedder's card
 ///
-/// FILE holds one object a line, `{"text": "…"}`. OUT becomes a NumPy array of f32,
+/// FILE holds one object a line with nothing but a text, `{"text": "…"}`. OUT becomes a NumPy array of f32,
 /// `[texts, dim]`, in the order of the lines.
 ///
 /// Examples:
@@ -63,6 +63,8 @@ pub(crate) fn run(args: &Args, ui: &Ui) -> anyhow::Result<Verdict> {
         RoleName::Query => Role::Query,
         RoleName::Document => Role::Document,
     };
+    // A bundled card's name is no file, and no other file is the output.
+    refuse_overwrite(&args.output, [args.texts.as_path(), Path::new(&args.method)])?;
     let mut texts = Texts::open(&args.texts)?;
     let mut chunk = texts.next(CHUNK)?;
     if chunk.is_empty() {

@@ -89,6 +89,9 @@ pub(crate) fn run(args: &Args, registry: &Registry, ui: &Ui) -> anyhow::Result<V
     }
     ui.out(&format!("{text}method {}\n\n", ranks.file.method_id))?;
     ui.out(&table(&rows, before.is_some()).render(Format::Text))?;
+    if let Some(note) = reranked(&ranks)? {
+        ui.note(&note);
+    }
     if rows.iter().any(|row| row.tied) {
         ui.note("= has the score of the row above; the tie rule ordered them");
     }
@@ -114,6 +117,19 @@ fn find<'a>(bench: &'a Benchmark, id: &str) -> anyhow::Result<(usize, &'a Query)
             )
         }
     }
+}
+
+/// What the scores are of a method that reranks fewer candidates than it keeps.
+fn reranked(ranks: &Ranks) -> anyhow::Result<Option<String>> {
+    let Some(receipt) = &ranks.receipt else { return Ok(None) };
+    let card = receipt.method_card().context("the receipt's field `card`")?;
+    let follow = card.rerank.filter(|rerank| rerank.top < receipt.settings.depth);
+    Ok(follow.map(|rerank| {
+        format!(
+            "the first {} were put in order by the reranker; the others follow as the first stage ranked them, with scores that only say so",
+            rerank.top
+        )
+    }))
 }
 
 /// Runs the receipt's method again on one query, if it has a selector.

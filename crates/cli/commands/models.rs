@@ -37,7 +37,7 @@ pub(crate) enum Command {
         #[arg(value_name = "CARD")]
         card: String,
     },
-    /// Fetch a card's weights from the hub
+    /// Fetch a card's weights from the hub into its cache, unless they are there already
     Fetch {
         /// A bundled card's name, or a path
         #[arg(value_name = "CARD")]
@@ -95,12 +95,22 @@ fn show(name: &str, ui: &Ui) -> anyhow::Result<()> {
 fn fetch(name: &str, ui: &Ui) -> anyhow::Result<()> {
     let weights = weights(name)?;
     let (models, settings) = (models_folder()?, hub_settings()?);
-    if settings.offline {
-        bail!("HF_HUB_OFFLINE is set; expected a network to fetch `{name}` over");
-    }
     let mut rows = Vec::new();
     for WeightsOf { model, .. } in weights {
         model.check()?;
+        if let Some(there) = hub::locate(&model.folder, &model.source(), &models, &settings)? {
+            if !ui.json {
+                ui.out(&format!("{}: there already\n", there.folder.display()))?;
+            }
+            rows.push(json!({
+                "model": model.folder, "repository": model.repository, "fetched": false,
+                "folder": there.folder,
+            }));
+            continue;
+        }
+        if settings.offline {
+            bail!("HF_HUB_OFFLINE is set; expected a network to fetch `{name}` over");
+        }
         let bar = Bar { ui, bar: Mutex::new(None) };
         let fetched = hub::fetch(&model.folder, &model.source(), &models, &settings, &bar)?;
         if !model.source().is_pinned() {
@@ -113,8 +123,8 @@ fn fetch(name: &str, ui: &Ui) -> anyhow::Result<()> {
             ui.out(&format!("{} at {}\n{text}", fetched.folder.display(), fetched.commit))?;
         }
         rows.push(json!({
-            "model": model.folder, "repository": model.repository, "commit": fetched.commit,
-            "folder": fetched.folder, "sha256": fetched.sha256,
+            "model": model.folder, "repository": model.repository, "fetched": true,
+            "commit": fetched.commit, "folder": fetched.folder, "sha256": fetched.sha256,
         }));
     }
     if ui.json { ui.out_json(&rows) } else { Ok(()) }

@@ -31,7 +31,7 @@ use crate::{
 ///
 /// Examples:
 ///   cleanhit run
-///   cleanhit run -b ./my-bench
+///   cleanhit run -b ./a-bench
 ///   cleanhit run --all -o out
 ///   cleanhit run --neural
 ///   cleanhit init my.toml && cleanhit run my.toml
@@ -54,7 +54,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "experiment")]
     neural: bool,
     /// Leave the paired agent runs out
-    #[arg(long)]
+    #[arg(long, hide = true)]
     no_rae: bool,
 }
 

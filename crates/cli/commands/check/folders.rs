@@ -133,7 +133,7 @@ impl Against<'_> {
             // What `rank` writes is no submission.
             _ if folder.receipt.is_some() && !is_there(&metrics) => {
                 self.ranks_alone(&folder, &mut errors, found);
-                "ranks read; no submission"
+                "ranks read"
             }
             None => {
                 let error = InputError::new(metrics.display(), "cannot be computed again");
@@ -175,6 +175,9 @@ impl Against<'_> {
         match &remade {
             Remade::Same(_) => found.held(path, "ranks made again, byte for byte"),
             Remade::Near => found.held(path, "ranks made again, but for rounding"),
+            Remade::Not if folder.receipt.is_some() => {
+                found.held(path, format!("{how}, not made again"));
+            }
             Remade::Not => found.held(path, how),
         }
         let receipt = folder.receipt.map(|(receipt, _)| receipt);

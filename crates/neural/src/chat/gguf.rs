@@ -272,7 +272,7 @@ impl<'a> Reader<'a> {
             3 => i16::from_le_bytes(self.array()?).into(),
             4 => self.u32()?.into(),
             5 => i32::from_le_bytes(self.array()?).into(),
-            6 => f64::from(f32::from_le_bytes(self.array()?)).into(),
+            6 => finite(f32::from_le_bytes(self.array()?).into(), name)?,
             7 => (self.array::<1>()?[0] != 0).into(),
             8 => self.text()?.into(),
             9 => {
@@ -289,9 +289,17 @@ impl<'a> Reader<'a> {
             }
             10 => u64::from_le_bytes(self.array()?).into(),
             11 => i64::from_le_bytes(self.array()?).into(),
-            12 => f64::from_le_bytes(self.array()?).into(),
+            12 => finite(f64::from_le_bytes(self.array()?), name)?,
             _ => return Err(format!("field `{}` has the unknown type {kind}", short(name))),
         })
+    }
+}
+
+/// JSON has no other numbers, and would have a null in their place.
+fn finite(value: f64, name: &str) -> Result<Value, String> {
+    match value.is_finite() {
+        true => Ok(value.into()),
+        false => Err(format!("field `{}` is {value}; expected a finite number", short(name))),
     }
 }
 

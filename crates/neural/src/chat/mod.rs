@@ -10,6 +10,7 @@
 mod folder;
 mod gguf;
 mod gguf_tokens;
+mod limits;
 mod model;
 mod plan;
 mod prefixes;

@@ -9,6 +9,7 @@ use cleanhit_core::{Message, Speaker};
 use minijinja::{Environment, Error, ErrorKind, Value, context, value::Kwargs};
 
 use super::{
+    limits,
     spec::SystemPolicy,
     vocabulary::{Guarded, Vocabulary},
 };
@@ -45,8 +46,7 @@ impl Template {
         environment.set_trim_blocks(true);
         environment.set_lstrip_blocks(true);
         environment.set_fuel(Some(FUEL));
-        environment
-            .set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
+        limits::bound(&mut environment);
         environment.add_function("raise_exception", |problem: String| -> Result<Value, Error> {
             Err(Error::new(ErrorKind::InvalidOperation, problem))
         });
@@ -82,14 +82,16 @@ impl Template {
             })
             .collect();
         let template = self.environment.get_template(NAME).map_err(refused)?;
-        let text = template.render(context! {
+        let values = context! {
             messages => turns,
             bos_token => self.bos,
             eos_token => self.eos,
             add_generation_prompt => true,
             enable_thinking => self.thinking,
-        });
-        Ok(Guarded { text: text.map_err(refused)?, mark })
+        };
+        let mut text = limits::Bounded::default();
+        template.render_captured_to(values, &mut text).map_err(refused)?;
+        Ok(Guarded { text: text.into_text(), mark })
     }
 
     /// The talk as the template gets it.

@@ -146,7 +146,7 @@ pub enum HubError {
 /// A model that is nowhere.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "model `{card}`: no weights in {} or the hub's cache {}, and {why}; run `cleanhit models fetch {card}` where there is a network, or put the files of {repository} at {revision} into the first folder",
+    "model `{card}`: no weights in {} or the hub's cache {}, and {why}; run `cleanhit models fetch` with the card where there is a network, or put {files} of {repository} at {revision} into the first folder",
     .models.display(),
     .cache.display()
 )]
@@ -157,6 +157,8 @@ pub struct Absent {
     pub models: PathBuf,
     /// The hub's cache.
     pub cache: PathBuf,
+    /// What is missing: the files that the card has a hash of, or all.
+    pub files: String,
     /// The repository.
     pub repository: String,
     /// The revision.
@@ -203,6 +205,15 @@ impl ModelSource {
             }
         }
         Ok(())
+    }
+
+    /// Its files, for an error: by name where the weights are one file that has a hash.
+    fn files(&self) -> String {
+        let mut gguf = self.sha256.keys().filter(|file| is_gguf(file));
+        match (gguf.next(), gguf.next()) {
+            (Some(file), None) => format!("`{file}`"),
+            _ => "the files".to_owned(),
+        }
     }
 
     /// Whether the revision is a commit.
@@ -267,6 +278,7 @@ pub fn locate_or_fetch(
             card: card.to_owned(),
             models,
             cache,
+            files: source.files(),
             repository,
             revision,
             why,

@@ -48,6 +48,9 @@ pub enum Form {
 /// The most candidates shown at once.
 pub const MOST_SHOWN: usize = 100;
 
+/// The lowest temperature at which draws are numbers still.
+const COLDEST: f64 = 0.01;
+
 /// The most retries.
 pub const MOST_RETRIES: u64 = 10;
 
@@ -70,10 +73,11 @@ impl ListwiseSpec {
         ] {
             within(field, got, 1, 1 << 20)?;
         }
-        if !(0.0..=2.0).contains(&self.temperature) {
-            return refuse("temperature", &self.temperature, "0 to 2".to_owned());
+        let greedy = self.temperature.abs() <= 0.0;
+        if !greedy && !(COLDEST..=2.0).contains(&self.temperature) {
+            let expected = format!("0, or {COLDEST} to 2");
+            return refuse("temperature", &self.temperature, expected);
         }
-        let greedy = self.temperature <= 0.0;
         match self.retries {
             1.. if greedy => {
                 let expected = "0 at temperature 0, where a retry has the same reply";
@@ -125,9 +129,9 @@ mod tests {
             ListwiseSpec { max_document_tokens: 0, ..GOOD },
             &field("max_document_tokens", "0", "1 to 1048576"),
         );
-        for temperature in [-0.1, 2.1, f64::NAN, f64::INFINITY] {
+        for temperature in [-0.1, 2.1, 1e-320, f64::NAN, f64::INFINITY] {
             let got = temperature.to_string();
-            let expected = field("temperature", got.as_str(), "0 to 2");
+            let expected = field("temperature", got.as_str(), "0, or 0.01 to 2");
             refused(ListwiseSpec { temperature, ..GOOD }, &expected);
         }
         refused(ListwiseSpec { retries: 11, ..GOOD }, &field("retries", "11", "at most 10"));

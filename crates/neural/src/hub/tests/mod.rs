@@ -193,7 +193,7 @@ fn no_network_and_offline_name_the_remedy() {
     world.settings.offline = true;
     let message = world.err();
     assert!(
-        message.contains("HF_HUB_OFFLINE is set; run `cleanhit models fetch small`"),
+        message.contains("HF_HUB_OFFLINE is set; run `cleanhit models fetch` with the card"),
         "{message}"
     );
     world.settings.offline = false;
