@@ -326,7 +326,7 @@ def write_gguf(name, architecture, pre, model, tok, fast, template, ends, quanti
 
 
 def packaged():
-    """SmolLM2 as a package ships it: llama.cpp's tokens, and what torch computes of the dequantised matrices."""
+    """SmolLM2 as a package ships it: llama.cpp's tokens and replies, and what torch computes of the dequantised matrices."""
     folder, file = MODELS / "smollm2-135m-instruct", "SmolLM2-135M-Instruct.Q4_1.gguf"
     if not folder.is_dir():
         return
@@ -346,13 +346,21 @@ def packaged():
         asked = urllib.request.Request(f"{server.listening_address}/tokenize", body, {"Content-Type": "application/json"})
         return json.load(urllib.request.urlopen(asked))["tokens"]
 
+    def kept(prompt):
+        """What llama.cpp says, which rounds activations to 8 bits, and how sure it was at its least sure token."""
+        body = json.dumps({"prompt": prompt, "n_predict": 24, "samplers": ["top_k"], "top_k": 1, "n_probs": 2, "return_tokens": True, "cache_prompt": False}).encode()
+        asked = urllib.request.Request(f"{server.listening_address}/completion", body, {"Content-Type": "application/json"})
+        said = json.load(urllib.request.urlopen(asked))
+        tops = [token["top_logprobs"] for token in said["completion_probabilities"]]
+        return {"text": said["content"], "margin": min(first["logprob"] - second["logprob"] for first, second in tops)}
+
     model = transformers.AutoModelForCausalLM.from_pretrained(folder, gguf_file=file, dtype=torch.float32)
     rows = []
     for question in ("What is the capital of France?", "Write one sentence about databases.", "Is a hammer a tool? Answer yes or no.", "Repeat: 12345 Größe 数据库"):
         text = f"<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n<|im_start|>user\n{question}<|im_end|>\n<|im_start|>assistant\n"
         prompt = ids(text, True)
         said, margin = greedy(model, prompt, [0, 2], 24)
-        rows.append({"question": question, "ids": prompt, "logits": digits(last_logits(model, prompt)[::1000]), "said": said, "margin": margin})
+        rows.append({"question": question, "ids": prompt, "logits": digits(last_logits(model, prompt)[::1000]), "said": said, "margin": margin, "kept": kept(prompt)})
     write(OUT / "smollm2-135m-instruct.json", {"rows": rows, "ids": [ids(text, False) for text in SOME]})
 
 

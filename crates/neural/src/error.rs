@@ -100,12 +100,6 @@ pub enum NeuralError {
         /// The card's limit.
         limit: usize,
     },
-    /// A device computes no language models.
-    #[error("device `{device}`: language models are not computed on it; expected `cpu`")]
-    ChatDevice {
-        /// The device.
-        device: String,
-    },
     /// A value that a model computed is not a number.
     #[error("the model computed a logit that is not finite")]
     NotFinite,

@@ -1,6 +1,6 @@
 //! Language models: a folder and a card's spec as core's [`ChatModel`].
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use candle_core::Tensor;
 use candle_transformers::generation::{LogitsProcessor, Sampling};
@@ -8,17 +8,18 @@ use cleanhit_core::{BoxError, ChatModel, Decoding, Message, Reply};
 use sha2::{Digest, Sha256};
 
 use super::{
+    decoder::{Decoder, Reading},
     folder::Folder,
+    plan::Plan,
     prefixes::Prefixes,
+    source::Source,
     spec::ChatSpec,
     template::Template,
     vocabulary::{Guarded, Vocabulary},
 };
 use crate::{
-    device::Device,
-    embedder::check_limit,
-    error::NeuralError,
-    fused::{Causal, Past},
+    device::Device, embedder::check_limit, error::NeuralError, fused::Causal, spec::Dtype,
+    tensor::CausalTensors,
 };
 
 /// A model that talks.
@@ -26,15 +27,12 @@ pub struct LanguageModel {
     spec: ChatSpec,
     pub(super) vocabulary: Vocabulary,
     template: Template,
-    causal: Causal,
+    decoder: Box<dyn Decoder>,
     /// Tokens that end a reply, ascending.
     ends: Vec<u32>,
     prefixes: Prefixes,
     digest: String,
 }
-
-/// What computes; a change of a reply or a score changes it.
-const ENGINE: &str = "causal 1";
 
 impl LanguageModel {
     /// Opens the model in `dir`, a GGUF file or a snapshot laid out as on the hub, as `spec` says.
@@ -47,9 +45,36 @@ impl LanguageModel {
         spec: &ChatSpec,
         device: &Device,
     ) -> Result<LanguageModel, NeuralError> {
-        if !device.is_cpu() {
-            return Err(NeuralError::ChatDevice { device: device.to_string() });
+        match device.is_cpu() {
+            true => LanguageModel::with(dir, spec, |plan, source| {
+                Ok(Box::new(Arc::new(Causal::new(plan, source)?)))
+            }),
+            false => LanguageModel::with(dir, spec, |plan, source| {
+                let decoder = CausalTensors::new(plan, source, device.candle(), spec.dtype)?;
+                Ok(Box::new(Arc::new(decoder)))
+            }),
         }
+    }
+
+    /// As [`LanguageModel::open`] on the CPU, but computed as accelerators do: what the CPU's own
+    /// code is compared with.
+    ///
+    /// # Errors
+    ///
+    /// As [`LanguageModel::open`].
+    pub fn open_reference(dir: &Path, spec: &ChatSpec) -> Result<LanguageModel, NeuralError> {
+        let cpu = Device::cpu();
+        LanguageModel::with(dir, spec, |plan, source| {
+            let decoder = CausalTensors::new(plan, source, cpu.candle(), Dtype::F32)?;
+            Ok(Box::new(Arc::new(decoder)))
+        })
+    }
+
+    fn with(
+        dir: &Path,
+        spec: &ChatSpec,
+        decoder: impl FnOnce(&Plan, &Source) -> Result<Box<dyn Decoder>, NeuralError>,
+    ) -> Result<LanguageModel, NeuralError> {
         let folder = Folder::open(dir, spec)?;
         check_limit("max_tokens", spec.max_tokens, &(2..=folder.plan.max_tokens))?;
         let template = Template::new(
@@ -65,9 +90,10 @@ impl LanguageModel {
                 problem: format!("a reply ends with the token id {id}, which the model lacks"),
             });
         }
-        let causal = Causal::new(&folder.plan, &folder.source)?;
+        let decoder = decoder(&folder.plan, &folder.source)?;
         let mut all = Sha256::new();
-        all.update(format!("{ENGINE}\n{}\n", serde_json::to_string(spec).unwrap_or_default()));
+        let text = serde_json::to_string(spec).unwrap_or_default();
+        all.update(format!("{}\n{text}\n", decoder.name()));
         for (name, sha256) in &folder.digests {
             all.update(format!("{name} {sha256}\n"));
         }
@@ -75,7 +101,7 @@ impl LanguageModel {
             spec: spec.clone(),
             vocabulary: folder.vocabulary,
             template,
-            causal,
+            decoder,
             ends: folder.ends,
             prefixes: Prefixes::default(),
             digest: hex::encode(all.finalize()),
@@ -121,7 +147,7 @@ impl LanguageModel {
     /// If there are no ids, more than the model reads, or one that is not a token.
     pub fn logits(&self, ids: &[u32]) -> Result<Vec<f32>, NeuralError> {
         let mut past = self.nothing();
-        self.read(&mut past, ids)
+        self.read(past.as_mut(), ids)
     }
 
     /// The text of a talk.
@@ -130,22 +156,30 @@ impl LanguageModel {
     }
 
     /// Nothing read.
-    pub(super) fn nothing(&self) -> Past {
-        self.causal.past()
+    pub(super) fn nothing(&self) -> Box<dyn Reading> {
+        self.decoder.begin()
+    }
+
+    /// Whether what is read of one prompt serves another, and several threads read at once.
+    pub(super) fn exact(&self) -> bool {
+        self.decoder.exact()
     }
 
     /// Reads ids after what is in `past`, and gives the logits of what follows.
-    pub(super) fn read(&self, past: &mut Past, ids: &[u32]) -> Result<Vec<f32>, NeuralError> {
+    pub(super) fn read(
+        &self,
+        past: &mut dyn Reading,
+        ids: &[u32],
+    ) -> Result<Vec<f32>, NeuralError> {
         self.check(past.tokens() + ids.len(), 0)?;
-        let size = self.causal.vocabulary();
+        let size = self.decoder.vocabulary();
         if ids.is_empty() || ids.iter().any(|id| size <= *id as usize) {
             return Err(NeuralError::TokenizerMismatch {
                 path: self.vocabulary.path().to_owned(),
                 problem: "a prompt has no tokens, or one that the model lacks".to_owned(),
             });
         }
-        let state = self.causal.read(past, ids)?;
-        let logits = self.causal.logits(&state)?;
+        let logits = past.read(ids)?;
         match logits.iter().all(|logit| logit.is_finite()) {
             true => Ok(logits),
             false => Err(NeuralError::NotFinite),
@@ -182,9 +216,13 @@ impl ChatModel for LanguageModel {
                 Some(LogitsProcessor::from_sampling(decoding.seed, all))
             }
         };
-        let mut past = self.prefixes.find(&ids).unwrap_or_else(|| self.nothing());
+        let known = match self.exact() {
+            true => self.prefixes.find(&ids)?,
+            false => None,
+        };
+        let mut past = known.unwrap_or_else(|| self.nothing());
         let rest = &ids[past.tokens()..];
-        let mut logits = self.read(&mut past, rest)?;
+        let mut logits = self.read(past.as_mut(), rest)?;
         let (mut said, mut tokens, mut finished) = (Vec::new(), 0, false);
         while tokens < decoding.max_tokens {
             let next = match &mut draws {
@@ -201,12 +239,14 @@ impl ChatModel for LanguageModel {
             }
             said.push(next);
             if tokens < decoding.max_tokens {
-                logits = self.read(&mut past, &[next])?;
+                logits = self.read(past.as_mut(), &[next])?;
             }
         }
         let text = self.vocabulary.decode(&said)?;
         let prompt_tokens = ids.len();
-        self.prefixes.keep(ids, past);
+        if self.exact() {
+            self.prefixes.keep(ids, past);
+        }
         Ok(Reply { text, finished, prompt_tokens, reply_tokens: tokens })
     }
 }

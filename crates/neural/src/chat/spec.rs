@@ -57,8 +57,8 @@ pub enum ChatWeights {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Matrices {
-    /// They stay as they are: little memory, and activations are rounded to 8 bits in products.
-    /// Small models may not bear it: SmolLM2-135M at 4 bits answers other than dequantised.
+    /// They stay as they are: little memory, and activations are rounded to 8 bits in products,
+    /// as llama.cpp does. Where two tokens are nearly as likely the other one may follow.
     Kept,
     /// Numbers of the type computed in: more memory, long prompts several times faster on the CPU.
     Dequantised,

@@ -59,11 +59,28 @@ impl YesNo {
     ///
     /// As [`LanguageModel::open`], and if a limit can't be kept or a word is not one token.
     pub fn open(dir: &Path, spec: &YesNoSpec, device: &Device) -> Result<YesNo, NeuralError> {
+        YesNo::with(spec, || LanguageModel::open(dir, &spec.model, device))
+    }
+
+    /// As [`YesNo::open`] on the CPU, but computed as accelerators do: what the CPU's own code is
+    /// compared with.
+    ///
+    /// # Errors
+    ///
+    /// As [`YesNo::open`].
+    pub fn open_reference(dir: &Path, spec: &YesNoSpec) -> Result<YesNo, NeuralError> {
+        YesNo::with(spec, || LanguageModel::open_reference(dir, &spec.model))
+    }
+
+    fn with(
+        spec: &YesNoSpec,
+        model: impl FnOnce() -> Result<LanguageModel, NeuralError>,
+    ) -> Result<YesNo, NeuralError> {
         let most = 1..=spec.model.max_tokens;
         check_limit("max_tokens", spec.max_tokens, &most)?;
         check_limit("max_query_tokens", spec.max_query_tokens, &most)?;
         check_limit("max_document_tokens", spec.max_document_tokens, &most)?;
-        let model = LanguageModel::open(dir, &spec.model, device)?;
+        let model = model()?;
         let yes = word(&model, "yes", &spec.yes)?;
         let no = word(&model, "no", &spec.no)?;
         if yes == no {
@@ -204,18 +221,25 @@ impl YesNo {
 impl Scorer for YesNo {
     fn score(&self, query: QueryText<'_>, texts: &[&str]) -> Result<Vec<f64>, BoxError> {
         let prompts = self.prompts(query.as_str(), texts)?;
+        if !self.model.exact() {
+            let scores = prompts.iter().map(|prompt| {
+                let logits = self.model.logits(&prompt.ids)?;
+                Ok(self.score_of(&logits))
+            });
+            return Ok(scores.collect::<Result<Vec<f64>, NeuralError>>()?);
+        }
         let shared = common(&prompts);
         let mut before = self.model.nothing();
         if let (Some(first), 1..) = (prompts.first(), shared) {
-            self.model.read(&mut before, &first.ids[..shared])?;
+            self.model.read(before.as_mut(), &first.ids[..shared])?;
         }
         // Each by one thread at a time, so that a long one doesn't wait behind others.
         let scores: Vec<Result<f64, NeuralError>> = prompts
             .par_iter()
             .with_max_len(1)
             .map(|prompt| {
-                let mut past = before.first(shared);
-                let logits = self.model.read(&mut past, &prompt.ids[shared..])?;
+                let mut past = before.first(shared)?;
+                let logits = self.model.read(past.as_mut(), &prompt.ids[shared..])?;
                 Ok(self.score_of(&logits))
             })
             .collect();

@@ -4,6 +4,8 @@
 //! and whatever rows are computed beside it: each sum is one chain over the inputs, over the head
 //! or over the positions from the first. So what is kept of a prefix can't show.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use super::{
@@ -13,7 +15,7 @@ use super::{
     product::Product,
 };
 use crate::{
-    chat::{LayerPlan, Plan, Source},
+    chat::{Decoder, LayerPlan, Plan, Reading, Source},
     encoder::NormKind,
     error::NeuralError,
 };
@@ -47,27 +49,54 @@ struct Layer {
 }
 
 /// What is kept of the tokens that were read.
-#[derive(Clone)]
-pub(crate) struct Past {
+struct Past {
     tokens: usize,
     layers: Vec<Memory>,
 }
 
-impl Past {
-    /// Tokens that were read.
-    pub(crate) fn tokens(&self) -> usize {
-        self.tokens
+/// What is kept, and what reads on.
+struct FusedReading {
+    causal: Arc<Causal>,
+    past: Past,
+}
+
+impl Decoder for Arc<Causal> {
+    fn begin(&self) -> Box<dyn Reading> {
+        let layers = self.layers.iter().map(|_| Memory::new(self.plan.heads)).collect();
+        Box::new(FusedReading { causal: self.clone(), past: Past { tokens: 0, layers } })
     }
 
-    /// The first `tokens` of it, which shares nothing with it.
-    pub(crate) fn first(&self, tokens: usize) -> Past {
-        let tokens = tokens.min(self.tokens);
-        Past { tokens, layers: self.layers.iter().map(|layer| layer.first(tokens)).collect() }
+    fn vocabulary(&self) -> usize {
+        self.plan.vocabulary
     }
 
-    /// Bytes that it takes.
-    pub(crate) fn size(&self) -> usize {
-        self.layers.iter().map(Memory::size).sum()
+    fn exact(&self) -> bool {
+        true
+    }
+
+    fn name(&self) -> &'static str {
+        "causal 1"
+    }
+}
+
+impl Reading for FusedReading {
+    fn tokens(&self) -> usize {
+        self.past.tokens
+    }
+
+    fn read(&mut self, ids: &[u32]) -> Result<Vec<f32>, NeuralError> {
+        let state = self.causal.read(&mut self.past, ids)?;
+        self.causal.logits(&state)
+    }
+
+    fn first(&self, tokens: usize) -> Result<Box<dyn Reading>, NeuralError> {
+        let tokens = tokens.min(self.past.tokens);
+        let layers = self.past.layers.iter().map(|layer| layer.first(tokens)).collect();
+        Ok(Box::new(FusedReading { causal: self.causal.clone(), past: Past { tokens, layers } }))
+    }
+
+    fn size(&self) -> usize {
+        self.past.layers.iter().map(Memory::size).sum()
     }
 }
 
@@ -92,24 +121,13 @@ impl Causal {
         Ok(Causal { plan: plan.clone(), words, layers, last_norm, head: Product::new(head)? })
     }
 
-    /// Tokens there are.
-    pub(crate) fn vocabulary(&self) -> usize {
-        self.plan.vocabulary
-    }
-
-    /// Nothing read yet.
-    pub(crate) fn past(&self) -> Past {
-        let layers = self.layers.iter().map(|_| Memory::new(self.plan.heads)).collect();
-        Past { tokens: 0, layers }
-    }
-
     /// Reads `ids`, which are not empty and below the vocabulary's size, after what is in `past`,
     /// and gives the last one's state: `[hidden]`.
     ///
     /// # Errors
     ///
     /// If a product of quantised matrices fails.
-    pub(crate) fn read(&self, past: &mut Past, ids: &[u32]) -> Result<Vec<f32>, NeuralError> {
+    fn read(&self, past: &mut Past, ids: &[u32]) -> Result<Vec<f32>, NeuralError> {
         let hidden = self.plan.hidden;
         let mut state = Vec::new();
         for chunk in ids.chunks(CHUNK) {
@@ -143,7 +161,7 @@ impl Causal {
     /// # Errors
     ///
     /// If a product of quantised matrices fails.
-    pub(crate) fn logits(&self, state: &[f32]) -> Result<Vec<f32>, NeuralError> {
+    fn logits(&self, state: &[f32]) -> Result<Vec<f32>, NeuralError> {
         let mut logits = vec![0.0; self.plan.vocabulary];
         self.head.apply(state, &mut logits, Finish::Store)?;
         Ok(logits)
@@ -297,20 +315,23 @@ struct Rotary {
     sines: Vec<f32>,
 }
 
+/// Cosines and sines of the angles at `tokens` positions from `first` on, each
+/// `[tokens, speeds]`. Angles are products in f32, as in the reference.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "rounded to f32 on purpose; positions are far below 2^24"
+)]
+pub(crate) fn turns(speeds: &[f32], first: usize, tokens: usize) -> (Vec<f32>, Vec<f32>) {
+    let positions = first..first + tokens;
+    let angles = positions
+        .flat_map(|position| speeds.iter().map(move |speed| f64::from(position as f32 * speed)));
+    angles.map(|angle| (libm::cos(angle) as f32, libm::sin(angle) as f32)).unzip()
+}
+
 impl Rotary {
-    /// Angles are products in f32, as in the reference.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_precision_loss,
-        reason = "rounded to f32 on purpose; positions are far below 2^24"
-    )]
     fn new(speeds: &[f32], first: usize, tokens: usize) -> Rotary {
-        let positions = first..first + tokens;
-        let angles = positions.flat_map(|position| {
-            speeds.iter().map(move |speed| f64::from(position as f32 * speed))
-        });
-        let (cosines, sines) =
-            angles.map(|angle| (libm::cos(angle) as f32, libm::sin(angle) as f32)).unzip();
+        let (cosines, sines) = turns(speeds, first, tokens);
         Rotary { half: speeds.len(), cosines, sines }
     }
 

@@ -15,7 +15,7 @@ mod rotary;
 mod x86;
 
 use attention::{Attention, Bias, Scratch};
-pub(crate) use causal::{Causal, Past};
+pub(crate) use causal::{Causal, turns};
 use functions::{Scale, norm_rows};
 pub(crate) use linear::{BLOCK, Finish, Packed};
 use rotary::Rotary;

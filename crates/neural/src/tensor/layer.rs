@@ -27,7 +27,8 @@ pub(super) struct NormTensors {
     eps: f32,
 }
 
-struct LinearTensors {
+/// A linear layer's weights.
+pub(super) struct LinearTensors {
     /// `[inputs, outputs]`
     weight: Tensor,
     bias: Option<Tensor>,
@@ -131,18 +132,22 @@ impl Layer {
     }
 
     fn feed(&self, x: &Tensor, activation: Activation) -> Result<Tensor> {
-        let act = |x: &Tensor| match activation {
-            Activation::Gelu => x.gelu_erf(),
-            Activation::GeluTanh => x.gelu(),
-            Activation::Silu => x.silu(),
-            Activation::Relu => x.relu(),
-        };
         let up = self.up.apply(x)?;
         let inner = match &self.gate {
-            None => act(&up)?,
-            Some(gate) => (act(&gate.apply(x)?)? * up)?,
+            None => activate(&up, activation)?,
+            Some(gate) => (activate(&gate.apply(x)?, activation)? * up)?,
         };
         self.down.apply(&inner)
+    }
+}
+
+/// An activation of each value.
+pub(super) fn activate(x: &Tensor, activation: Activation) -> Result<Tensor> {
+    match activation {
+        Activation::Gelu => x.gelu_erf(),
+        Activation::GeluTanh => x.gelu(),
+        Activation::Silu => x.silu(),
+        Activation::Relu => x.relu(),
     }
 }
 
@@ -174,7 +179,7 @@ impl NormTensors {
 }
 
 impl LinearTensors {
-    fn new(linear: &Linear, device: &Device, dtype: DType) -> Result<LinearTensors> {
+    pub(super) fn new(linear: &Linear, device: &Device, dtype: DType) -> Result<LinearTensors> {
         let shape = (linear.outputs, linear.inputs);
         let weight = Tensor::from_slice(&linear.weight, shape, device)?.to_dtype(dtype)?;
         let bias = match &linear.bias {
@@ -184,7 +189,8 @@ impl LinearTensors {
         Ok(LinearTensors { weight: weight.t()?.contiguous()?, bias })
     }
 
-    fn apply(&self, x: &Tensor) -> Result<Tensor> {
+    /// `x`: `[texts, tokens, inputs]`; gives `[texts, tokens, outputs]`.
+    pub(super) fn apply(&self, x: &Tensor) -> Result<Tensor> {
         let (texts, tokens, inputs) = x.dims3()?;
         let out = x.reshape((texts * tokens, inputs))?.matmul(&self.weight)?;
         let out = match &self.bias {

@@ -2,10 +2,13 @@
 //!
 //! Texts of one length are computed together, so that nothing is padded or masked for length.
 
+mod causal;
 mod layer;
 
 use candle_core::{DType, Device, Tensor};
 use layer::{Layer, NormTensors, Tables};
+
+pub(crate) use causal::CausalTensors;
 
 use crate::{
     encoder::{Encoder, Matrix, Norm, Plan},
@@ -45,11 +48,7 @@ impl Tensors {
         device: &Device,
         dtype: Dtype,
     ) -> Result<Tensors, NeuralError> {
-        let dtype = match dtype {
-            Dtype::F32 => DType::F32,
-            Dtype::F16 => DType::F16,
-            Dtype::Bf16 => DType::BF16,
-        };
+        let dtype = dtype_of(dtype);
         let plan = encoder.plan.clone();
         let parts = encoder.embedding()?;
         let table = |matrix: &Matrix| matrix.tensor(device, dtype);
@@ -146,6 +145,15 @@ impl Engine for Tensors {
 
     fn name(&self) -> &'static str {
         "tensors 1"
+    }
+}
+
+/// The type in candle's terms.
+fn dtype_of(dtype: Dtype) -> DType {
+    match dtype {
+        Dtype::F32 => DType::F32,
+        Dtype::F16 => DType::F16,
+        Dtype::Bf16 => DType::BF16,
     }
 }
 

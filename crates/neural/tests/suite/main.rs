@@ -6,6 +6,7 @@
 
 mod chat;
 mod chat_refusals;
+mod chat_tensors;
 mod golden;
 mod laws;
 mod packaged;
