@@ -114,6 +114,6 @@ mod tests {
             render("{{ 'abab'.replace('a', '') ~ 'x'|replace('x', 'yz') }}").unwrap(),
             "bbyz"
         );
-        assert_eq!(render("{{ ' a '.strip().startswith('a') }}").unwrap(), "true");
+        assert_eq!(render("{{ ' a '.strip().startswith('a') }}").unwrap(), "True");
     }
 }
