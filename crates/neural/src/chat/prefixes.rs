@@ -10,7 +10,10 @@ use crate::error::NeuralError;
 
 /// What is kept, the oldest first.
 #[derive(Default)]
-pub(super) struct Prefixes(Mutex<Vec<(Vec<u32>, Box<dyn Reading>)>>);
+pub(super) struct Prefixes(Mutex<Vec<Talk>>);
+
+/// A talk's tokens, and what was read of them and perhaps after them.
+type Talk = (Vec<u32>, Box<dyn Reading>);
 
 /// Talks that are kept.
 const MOST: usize = 8;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use super::{ChatSpec, LanguageModel, Reading};
+use super::{ChatSpec, ChatWeights, LanguageModel, Matrices, Reading};
 use crate::Device;
 
 const MODELS: [&str; 6] = [
@@ -38,10 +38,15 @@ fn continuations_of_a_prefix_do_not_see_each_other() {
     let continuations: [&[u32]; 3] = [&[9, 8, 7, 200], &[100], &[9, 8, 7, 201]];
     for name in MODELS {
         let (dir, spec) = golden(name);
-        let engines = [
+        let mut engines = vec![
             LanguageModel::open(&dir, &spec, &Device::cpu()).unwrap(),
             LanguageModel::open_reference(&dir, &spec).unwrap(),
         ];
+        if let ChatWeights::Gguf { file, .. } = &spec.weights {
+            let weights = ChatWeights::Gguf { file: file.clone(), matrices: Matrices::Kept };
+            let spec = ChatSpec { weights, ..spec.clone() };
+            engines.push(LanguageModel::open(&dir, &spec, &Device::cpu()).unwrap());
+        }
         for model in &engines {
             for kept in [1, 23, 24, 50, 70] {
                 let mut before = model.nothing();

@@ -115,10 +115,8 @@ impl CausalTensors {
         ids: &[u32],
     ) -> Result<Tensor> {
         let ids_tensor = Tensor::new(ids, &self.device)?;
-        let mut x = self.words.index_select(&ids_tensor, 0)?.unsqueeze(0)?;
-        if self.plan.embedding_scale != 1.0 {
-            x = (x * f64::from(self.plan.embedding_scale))?;
-        }
+        let words = self.words.index_select(&ids_tensor, 0)?.unsqueeze(0)?;
+        let mut x = (words * f64::from(self.plan.embedding_scale))?;
         let rotary = |speeds: &Vec<f32>| -> Result<(Tensor, Tensor)> {
             let (cosines, sines) = turns(speeds, before, ids.len());
             let tensor = |values: Vec<f32>| {

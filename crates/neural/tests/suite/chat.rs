@@ -77,10 +77,6 @@ pub(crate) fn distance(got: &[f32], wanted: &[f64]) -> f64 {
     pairs.map(|(got, wanted)| (f64::from(*got) - wanted).abs()).fold(0.0, f64::max)
 }
 
-fn bits(values: &[f32]) -> Vec<u32> {
-    values.iter().map(|x| x.to_bits()).collect()
-}
-
 #[test]
 fn tokens_logits_and_replies_are_the_references() {
     for name in MODELS.into_iter().chain(GGUFS) {
